@@ -35,7 +35,7 @@ from siamese_cbow.training.state import random_matrices
 from siamese_cbow.training.strips import StripLayout
 
 INIT_STD = 0.01  # standard deviation of the initial vectors
-CHUNK_TOKENS = 32_768  # tokens of the batches whose pairs are drawn at a time; a token is in a dozen pairs or more
+CHUNK_TOKENS = 32_768  # tokens in a chunk of batches, whose pairs are drawn together; a token is in a dozen or more
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,10 @@ class FastSentEngine:
 
     def _pairs(self, picked: Picked) -> Pairs:
         shape, array = self.picker.shape, self.picker.scratch.array
+        # How many sentences predict a word, at most: the others of its group, or those before and after; with
+        # autoencode also its own.
         guessers = (shape.run_length - 1 if shape.groups else 2) + int(self._guesses.autoencode)
-        most = picked.n_tokens * guessers * (1 + self._guesses.negatives)  # how many sentences predict a word
+        most = picked.n_tokens * guessers * (1 + self._guesses.negatives)
         n, bounds = len(most), np.concatenate([np.zeros(1, np.int64), np.cumsum(most + 1)])
         size = int(bounds[-1])
         return Pairs(

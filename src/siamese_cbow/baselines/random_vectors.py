@@ -1,7 +1,7 @@
 """Random word vectors: what averaging achieves before anything is learnt.
 
-Two sentences are similar only as far as they share words: a strong baseline that every other row must be compared
-with. A word's vector depends only on the word and the seed, so any two runs agree on it in any vocabulary.
+Two sentences are similar only as far as they share words: a strong baseline that every system must be compared with. A
+word's vector depends only on the word and the seed, so any two runs agree on it in any vocabulary.
 """
 
 from __future__ import annotations

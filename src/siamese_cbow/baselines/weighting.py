@@ -4,12 +4,12 @@
     SIF     weight a / (a + p), then the first common component is removed      (Arora, Liang and Ma 2017)
     USIF    weight a / (a/2 + p), `a` from the corpus, then 5 components are removed, each by its share of the variance
             (Ethayarajh 2018)
-    Plain   no weights; with `n_components` the plain removal of common components
+    Plain   no weights; with `n_components`, only the removal of common components
 
 All of this is linear in a sentence's words, so it is folded into the rows (see `transform`): the result is an ordinary
 model, averaged like any other. Common components are estimated on sentences of the corpus, never on the text to be
-encoded, so a sentence has the same vector whatever it is encoded with. Two steps of the published uSIF code are left
-out for that reason: it divides each dimension by its norm within the sentence, and estimates components on the test
+encoded, so a sentence has the same vector whatever is encoded with it. Two steps of the published uSIF code are left
+out for these reasons: it divides each dimension by its norm within the sentence, and estimates components on the test
 set.
 """
 
@@ -30,7 +30,7 @@ class Trainable(Protocol):
     """Anything that trains a model on a stream."""
 
     def train(self, stream: Stream, *, threads: int | None = None, progress: Progress = SILENT) -> Model:
-        """The model."""
+        """Train a model on the stream."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Plain(Weighted):
 
 @dataclass(frozen=True)
 class TfIdf(Weighted):
-    """Each word by its idf, ln((1 + sentences) / (1 + sentences with the word)) + 1, as scikit-learn has it."""
+    """Each word weighted by its idf, ln((1 + sentences) / (1 + sentences with the word)) + 1, as in scikit-learn."""
 
     n_components: int = 0
     seed: int = 1

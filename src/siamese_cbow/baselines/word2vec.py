@@ -1,8 +1,9 @@
 """word2vec, CBOW and skip-gram, trained by gensim on exactly the stream's sentences and vocabulary.
 
-The defaults are the paper's: dim 300, window 5, subsampling 1e-5, 5 negatives, no hierarchical softmax; where it
-states nothing, those of word2vec itself: 5 epochs, a rate of .05 for CBOW and .025 for skip-gram. gensim's threads
-race, so with more than one the same seed gives slightly different vectors; `threads=1` gives the same bytes.
+The defaults are the paper's: dim 300, window 5, subsampling 1e-5, 5 negatives, no hierarchical softmax. Where the paper
+states nothing, they are word2vec's own: 5 epochs, a learning rate of .05 for CBOW and .025 for skip-gram. gensim's
+threads race, so with more than one thread the same seed gives slightly different vectors; `threads=1` gives the same
+bytes.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)

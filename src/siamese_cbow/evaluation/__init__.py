@@ -5,7 +5,7 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
     download      downloads the public archives and unpacks them as `sts` reads them [DEFAULT_FOLDER, download_sts]
     pair_sets     a set of pairs with gold scores, and which pairs count under a protocol
       [PROTOCOLS, PairSet, Protocol, TextFacts, counted, counting]
-    sts           folders and files of sets as released -> pair sets [TUNING, WHERE, sts]
+    sts           folders and files of the sets as released -> pair sets [TUNING, WHERE, sts]
     pair_files    your own tables of two texts and a score -> a pair set [pairs]
     systems       what can be evaluated by name [RANDOM, TFIDF, open_system, open_systems, short_names, words_of]
     correlation   Pearson, Spearman, bootstrap [Interval, interval, pearson]

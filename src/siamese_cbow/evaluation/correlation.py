@@ -1,7 +1,7 @@
 """Pearson's and Spearman's correlation, and their bootstrap intervals.
 
-Plain NumPy: SciPy's are the reference in the tests, but importing `scipy.stats` takes longer than all 19 sets. A
-correlation with a constant is undefined; here that is `None`, never NaN.
+Plain NumPy: SciPy's are the reference in the tests, but importing `scipy.stats` takes longer than scoring all 19 sets.
+A correlation with a constant is undefined; here that is `None`, never NaN. Sets of pairs are scored in `scores`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def bootstrap(x: Floats, y: Floats, *, n: int, rng: np.random.Generator) -> tupl
 def resamples(n_pairs: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
     """How often each pair is drawn in each of `n` resamples with replacement, (n, n_pairs), block by block of rows.
 
-    A row adds to n_pairs.
+    Each row sums to n_pairs.
     """
     step = max(1, BLOCK // n_pairs)
     for start in range(0, n, step):
@@ -97,7 +97,7 @@ def weighted_pearson(weights: Floats, x: Floats, y: Floats) -> Floats:
 
 
 def _mean(weights: Floats, values: Floats) -> Floats:
-    """The mean of `values` under each row of weights, which add to the number of pairs."""
+    """The mean of `values` under each row of weights, which sum to the number of pairs."""
     total = weights @ values if values.ndim == 1 else np.einsum("ij,ij->i", weights, values)
     mean: Floats = total / weights.shape[1]
     return mean

@@ -1,7 +1,7 @@
 """Download the public STS sets: fetch and check the archives, and lay out their sets as `sts` reads them.
 
     data/sts/archives/STS2012-en-test.zip     kept, so that a second call downloads nothing
-    data/sts/archives/SHA256SUMS              what arrived the first time; `sha256sum -c` checks it
+    data/sts/archives/SHA256SUMS              checksums of the first download; `sha256sum -c` checks them
     data/sts/2012/STS.input.MSRpar.txt        existing files stay untouched, including your own
     ....zip.part                              the part downloaded so far: an interrupted transfer resumes here
     ....zip.part.version                      its version according to the server (ETag or date), so that a resumed file
@@ -109,7 +109,7 @@ def _laid_out(archive: Archive, to: Path, progress: Progress) -> list[Path]:
     try:
         files = unpack(packed, to / archive.folder)
     except InputError:
-        packed.unlink()  # for instance a page that says "moved" in place of the archive
+        packed.unlink()  # for instance a page that says "moved" instead of the archive
         raise
     sums[packed.name] = sha256
     with atomic_file(listed) as file:

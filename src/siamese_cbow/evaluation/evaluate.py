@@ -1,15 +1,15 @@
 """Score a system: encode every sentence once, take cosines, correlate with the gold scores (`scores`).
 
-A system is anything with `.encode(list of str) -> (n, dim) array`. What it returns is checked, because a NaN or a
-missing row would otherwise surface as a slightly wrong number. A zero vector (no known word) has cosine 0 with all.
+A system is anything with `.encode(list of str) -> (n, dim) array`. Its vectors are checked, because a NaN or a missing
+row would otherwise surface as a slightly wrong number. A zero vector (no known word) has cosine 0 with all others.
 
 A system may first be adapted to the text of the set it is scored on; gold scores are never used:
 
     set       to all sentences of the set
-    held-out  each tenth of the pairs to the sentences of the other nine tenths, without those it contains itself
+    held-out  for each tenth of the pairs, to the sentences of the other nine tenths, except those that it also contains
 
-Our models are adapted with `Model.adapt`. For any other system only vectors are known: their directions are evened out
-in the same way, while word weights stay unchanged.
+Our models are adapted as by `Model.adapt`. For any other system, only vectors are known: their directions are evened
+out in the same way, while word weights stay unchanged.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def evaluate(
 
     `evaluate(model, sts("data/sts")).mean_pearson` -> 0.71
 
-    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare such scores with others
+    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare such scores with plain ones
     """
     if adapt not in tuple(ADAPTED):
         raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPTED)}")
@@ -110,7 +110,7 @@ def unit_vectors(system: System, texts: Sequence[str]) -> Vectors:
 
 
 def unknown_words(system: System | PairSystem, pair_set: PairSet) -> int | None:
-    """How many words of a set a system does not know; None if it can't say."""
+    """How many words of a set a system does not know; None if it can't tell."""
     tokenizer = getattr(system, "tokenizer", None)
     if not isinstance(tokenizer, Tokenizer):
         return None
@@ -118,7 +118,7 @@ def unknown_words(system: System | PairSystem, pair_set: PairSet) -> int | None:
 
 
 def _cosines_of_pairs(left: Vectors, right: Vectors) -> tuple[Floats, Flags]:
-    """The cosines of the rows of two arrays, (n,), and which rows have a zero vector on one side; their cosine is 0."""
+    """The cosine of each row of one array with that of the other, (n,), and which have a zero vector: cosine 0."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b))
     cosines = np.einsum("ij,ij->i", a, b) / np.where(lengths > 0, lengths, 1.0)
@@ -152,7 +152,7 @@ def _adapted_cosines(
 
 
 def held_out_parts(texts: Sequence[str], rng: np.random.Generator) -> Iterator[tuple[Flags, Flags]]:
-    """Texts to adapt to, and those that are then scored: no text is in both, even if it occurs in several pairs.
+    """For each part, the texts to adapt to and those to score: no text is in both, even if it is in several pairs.
 
     The two texts of a pair are adjacent, and each text is scored once.
     """
@@ -188,7 +188,7 @@ def _of_model(model: Model, texts: list[str]) -> Adapted:
 
 
 def _of_vectors(vectors: NDArray[Any]) -> Adapted:
-    """Adapt the vectors of texts, whatever system they come from."""
+    """Adapt the vectors of texts, from any system."""
     plain = np.asarray(vectors, np.float32)
 
     def adapted(chosen: Flags) -> Vectors:

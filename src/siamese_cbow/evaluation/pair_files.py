@@ -6,6 +6,8 @@
 CSV, TSV, JSON lines, Parquet, or lines of text with tabs; with or without a header. Scores may have any scale, higher
 meaning more similar. A pair without a score is skipped and counted; a score that is not a number, or a row with too
 few or too many cells, is an error that names the row: a text cut at a comma would be scored as another text.
+
+Does not read the public sets: `sts` does.
 """
 
 from __future__ import annotations

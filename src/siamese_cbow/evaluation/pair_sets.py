@@ -32,7 +32,9 @@ Protocol: TypeAlias = Literal["official", "paper"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
 LOWEST, HIGHEST = 0.0, 5.0
-WORDS = Tokenizer(punctuation=False, rule=1)  # the paper's 6.63 words per sentence for MSRvid; full stops don't overlap
+# The tokenizer that gives the paper's 6.63 words per sentence for MSRvid; without punctuation, so that full stops don't
+# count as overlap.
+WORDS = Tokenizer(punctuation=False, rule=1)
 LEAST_SCORED = 3  # the correlation of two points is always 1 or -1
 
 
@@ -103,7 +105,7 @@ def counting(pair_set: PairSet, protocol: Protocol) -> Flags:
 
 
 def checked_protocol(protocol: Protocol) -> Protocol:
-    """The name of a protocol; an error if there is none of this name."""
+    """The name of a protocol; an error if there is no protocol of this name."""
     if protocol not in PROTOCOLS:
         raise SettingsError(f"protocol is {protocol!r}; expected {' or '.join(PROTOCOLS)}")
     return protocol
@@ -119,7 +121,7 @@ def counted(pair_set: PairSet, protocol: Protocol) -> PairSet:
 
 @dataclass(frozen=True, eq=False)
 class TextFacts:
-    """How long the sentences of a set are and how much the two of a pair share.
+    """How long the sentences of a set are, and how many words the two sentences of a pair share.
 
     One pair ("the cat", "the old dog") -> n_words 5, words_per_sentence 2.5, overlap 1/4 (the; cat old dog).
     """

@@ -1,4 +1,4 @@
-"""Supervised use: classification with frozen vectors, by logistic regression with cross-validation.
+"""Classification with frozen vectors, as features of a logistic regression with cross-validation.
 
     great film <TAB> good      a text and its label per line; or a table (JSON lines, CSV, TSV, Parquet) with the
     dull film  <TAB> bad       columns text and label
@@ -57,7 +57,7 @@ class ProbeScore:
 
     @property
     def std(self) -> float:
-        """Its standard deviation over the folds."""
+        """The standard deviation of the accuracy over the folds."""
         return float(np.std(self.accuracies, ddof=1))
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _features(system: System, data: Labelled) -> NDArray[Any]:
 
 
 def most_frequent_share(data: Labelled) -> float:
-    """["good", "bad", "good"] -> 0.67."""
+    """The share of the most frequent label: ["good", "bad", "good"] -> 0.67."""
     return max(Counter(data.labels).values()) / len(data.labels)
 
 

@@ -1,12 +1,12 @@
 """Retrieval with relevance judgements: queries, documents, grades; nDCG@10 and average precision, with BM25.
 
-    documents.tsv   id, title (may be absent), text          or as in BEIR:      corpus.jsonl
-    queries.tsv     id, text                                                     queries.jsonl
-    relevance.tsv   query, document, and `grade` (1 the most    qrels/test.tsv   query-id, corpus-id, score
-                    relevant, up to 4, as in Cranfield) or `score` (higher is more relevant)
+    documents.tsv   id, title (optional), text        or, as in BEIR:   corpus.jsonl
+    queries.tsv     id, text                                            queries.jsonl
+    relevance.tsv   query, document, grade or score                     qrels/test.tsv   query-id, corpus-id, score
 
-Documents are ranked by cosine with the query, ties in the order of the file. A query counts if it has a relevant
-document. The gain of a document is its score; for grades 1 to 4 it is 4 to 1.
+Documents are ranked by cosine with the query, ties in file order. A query counts if it has a relevant document. The
+gain of a document is its score (higher is more relevant); for a grade from 1 (the most relevant, as in Cranfield) to 4,
+it is 4 to 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from siamese_cbow.words.tokenizer import Tokenizer
 
 DEPTH = 10  # of nDCG
 K1 = 1.2  # of BM25: Lucene's default
-WORST = 4  # grade that still counts as relevant
+WORST = 4  # the worst grade that still counts as relevant
 NDCG, AP = f"nDCG@{DEPTH}", "MAP"
 PLAIN_WORDS = Tokenizer(punctuation=False)
 
@@ -56,7 +56,7 @@ class Collection:
         return self.scored(asked @ unit_vectors(system, self.documents).T)
 
     def beside(self) -> dict[str, dict[str, Floats]]:
-        """BM25, which needs no vectors."""
+        """The same for BM25, which needs no vectors."""
         return {"BM25": self.scored(bm25(self.documents, [self.queries[query] for query in self.judged]))}
 
     def scored(self, similarities: NDArray[np.floating]) -> dict[str, Floats]:
@@ -74,7 +74,7 @@ class Collection:
 
 
 def ndcg(ranked: Sequence[int], gains: Mapping[int, float]) -> float:
-    """Discounted gains of the first ten, the i-th divided by log2(1 + i), over the ideal: [1, 0], {0: 1} -> 0.63."""
+    """The gains of the first ten, the i-th divided by log2(1 + i), over the ideal sum: [1, 0], {0: 1} -> 0.63."""
 
     def discounted(values: Sequence[float]) -> float:
         return float(sum(value / np.log2(2 + place) for place, value in enumerate(values)))
@@ -129,7 +129,7 @@ def bm25(documents: Sequence[str], queries: Sequence[str]) -> NDArray[np.float32
 
 
 def collections(folder: Path) -> list[Collection]:
-    """Every collection in the folders of a folder."""
+    """The collections in the subfolders of a folder."""
     judged = ("relevance.tsv", "qrels/test.tsv")
     inside = sorted(path for path in folder.iterdir() if any((path / name).is_file() for name in judged))
     return [read_collection(path) for path in inside]

@@ -111,7 +111,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def remarks(systems: Iterable[Scores]) -> Iterable[str]:
-    """What a reader of the numbers has to know: which sets are undefined, and why."""
+    """Remarks for readers of the numbers: which sets are undefined, and why."""
     for scores in systems:
         for score in scores.sets:
             if score.note:

@@ -6,7 +6,7 @@
 
 A set whose correlation is undefined (every pair has the same cosine, or the same gold score) is excluded from the
 means and counted. Only `SetScore` scores a set: `evaluate`, the significance tests, the report and the benchmarks all
-use it.
+use it. Nothing is encoded here.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ ADAPTED: dict[Adapt, str] = {
 
 @dataclass(frozen=True, eq=False)
 class SetScore:
-    """The result of a system on one set: `score.pearson` -> 0.66, or None if undefined, when `note` says why."""
+    """The result of a system on one set: `score.pearson` -> 0.66, or None if undefined; then `note` says why."""
 
     pair_set: PairSet  # with the pairs that count under the protocol
     predictions: Floats  # (n_pairs,) their cosines
     is_empty: Flags  # (n_pairs,) pairs with a sentence of unknown words only; their cosine is 0
-    n_unknown: int | None = None  # words the system does not know; None if it can't say
+    n_unknown: int | None = None  # words the system does not know; None if it can't tell
     replicates: tuple[Floats, Floats] | None = None  # bootstrap: (n,) Pearson, (n,) Spearman
 
     @property
@@ -90,7 +90,7 @@ class SetScore:
 
     @property
     def intervals(self) -> tuple[Interval | None, Interval | None]:
-        """The 95% intervals of Pearson and Spearman, if a bootstrap was asked for."""
+        """The 95% intervals of Pearson and Spearman, if a bootstrap was requested."""
         return (None, None) if self.replicates is None else (interval(self.replicates[0]), interval(self.replicates[1]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def aggregate(label: str, sets: Sequence[SetScore]) -> Aggregate:
         weights = [score.n_pairs for score in defined]
         return float(np.average([of(score) for score in defined], weights=weights)) if defined else None
 
-    # Of the mean: pairs are resampled within each set; the sets are fixed.
+    # For the interval of the mean, pairs are resampled within each set; the sets are fixed.
     replicates = [score.replicates[0] for score in defined if score.replicates is not None]
     is_resampled = replicates and len(replicates) == len(defined)
     predictions = np.concatenate([score.predictions for score in sets])

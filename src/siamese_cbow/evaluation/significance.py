@@ -5,6 +5,8 @@ Wilcoxon   do the two systems give pairs different cosines? The paper's test and
 Williams   do the two cosines correlate differently with the gold scores? A t test for two correlations that share
            one variable (Williams 1959, the one Steiger 1980 recommends).
 bootstrap  the same question without assuming normality: pairs are resampled with replacement.
+
+One run of each system is compared; `verdicts` decides claims over several runs.
 """
 
 from __future__ import annotations

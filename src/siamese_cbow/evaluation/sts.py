@@ -1,4 +1,4 @@
-"""Read the STS sets, as released: SemEval folders of 2012-2016, STS-Benchmark and SICK files.
+"""Read the STS sets as released: SemEval folders of 2012-2016, STS-Benchmark and SICK files.
 
     data/sts/2012/STS.input.MSRpar.txt      two sentences per line, a tab between them (further fields are ignored)
     data/sts/2012/STS.gs.MSRpar.txt         one score from 0 to 5 per line; an empty line is an unscored pair
@@ -10,8 +10,8 @@ such as `test-gold`, from the names of the sets. Folders of training data and th
                                        tabs despite the name, and literal quotation marks
     SICK.txt, SICK_test_annotated.txt  two layouts with a header; columns are found by name
 
-Every line is checked, and an error names file and line. Lines end at \\n only (also \\r\\n): `str.splitlines` would
-also split at characters inside sentences.
+Every line is checked, and an error names file and line. Only \\n and \\r\\n end a line: `str.splitlines` would also
+split at characters inside sentences.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
 def missing_sets(sets: Iterable[PairSet]) -> list[str]:
     """The released sets missing from the years that are present, each with where to get it.
 
-    Without 2013's SMT -> ["2013 SMT is missing: its sentences are distributed by ..."]
+    Without 2013's SMT -> ["2013 SMT is missing: its sentences are available only from ..."]
     """
     there = {(pair_set.year, pair_set.dataset) for pair_set in sets if pair_set.collection == "STS"}
     years = {year for year, _ in there}
@@ -236,7 +236,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _fields(path: Path, number: int, line: str, least: int) -> list[str]:
-    """The tab-separated fields of line `number`, at least so many: "a\\tb" -> ["a", "b"]."""
+    """The tab-separated fields of line `number`; an error if there are fewer than `least`: "a\\tb" -> ["a", "b"]."""
     parts = line.split("\t")
     if len(parts) < least:
         raise InputError(
@@ -246,7 +246,7 @@ def _fields(path: Path, number: int, line: str, least: int) -> list[str]:
 
 
 def _gold_score(path: Path, number: int, text: str) -> float:
-    """A gold score: "4.5" -> 4.5; nothing at all -> NaN, a pair without a score."""
+    """A gold score: "4.5" -> 4.5; an empty line -> NaN, a pair without a score."""
     if not text.strip():
         return math.nan
     try:

@@ -34,9 +34,9 @@ RANDOM = "random"
 
 @dataclass(frozen=True)
 class TfIdfCosines:
-    """The cosine of counts, each weighted by its idf (`transform.estimates`), as scikit-learn has it.
+    """The cosine of counts, each weighted by its idf (`transform.estimates`), as in scikit-learn.
 
-    The features are words, or character n-grams of 3 to 5 within words padded with spaces. The weights come from the
+    The features are words, or n-grams of 3 to 5 characters within words padded with spaces. The weights come from the
     compared texts: `TfIdfCosines().cosines([("a cat", "a dog"), ("the cat", "a cat")])`.
     """
 
@@ -48,7 +48,7 @@ class TfIdfCosines:
         place, rows, columns, counts = count_table(self._features(text) for pair in pairs for text in pair)
         weights = counts * idf(np.bincount(columns, minlength=len(place)), n_texts)[columns]
         lengths = np.sqrt(np.bincount(rows, weights**2, minlength=n_texts))
-        # A number for each feature of each pair: counts of shared features are multiplied.
+        # One key for each feature of each pair: the weights of features that both texts have are multiplied.
         keys, is_second = rows // 2 * len(place) + columns, rows % 2 == 1
         shared, first, second = np.intersect1d(
             keys[~is_second], keys[is_second], assume_unique=True, return_indices=True
@@ -127,7 +127,7 @@ def _open_sentence_transformers(path: Path) -> System:
     return model
 
 
-# how to recognise a kind of folder that only encodes sentences, and how to open it
+# How to recognise the folder of a system that only encodes sentences, and how to open it
 ENCODER_FOLDERS: tuple[tuple[Callable[[Look], bool], Callable[[Path], System]], ...] = (
     (lambda look: look.config.get("format") == SKIP_THOUGHT.name, load_encoder),
     (lambda look: "uni_skip.npz" in look.names, read_published),

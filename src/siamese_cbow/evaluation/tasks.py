@@ -5,7 +5,7 @@
     DIR/documents/         files of documents, see `Documents`
 
 A task gives a score from 0 to 1 for each example, query or document, so that systems are compared example by example.
-Baselines need no vectors: tf-idf, BM25, the most frequent label.
+Baselines without vectors are scored as well: tf-idf, BM25, the most frequent label.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Documents:
 
 
 def ranks_of_right(cosines: NDArray[Any]) -> NDArray[np.int64]:
-    """The rank of the right one, the i-th of row i, by cosine: [[.9, .1], [.8, .7]] -> [1, 2]."""
+    """The rank of the right answer to each row, column i of row i, by cosine: [[.9, .1], [.8, .7]] -> [1, 2]."""
     return np.asarray((cosines >= cosines.diagonal()[:, None]).sum(axis=1))
 
 

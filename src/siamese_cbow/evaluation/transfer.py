@@ -1,4 +1,4 @@
-"""Standard sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC; how to read and recognise them.
+"""Standard sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC. Recognises and reads their files.
 
     mr.tsv, subj.tsv                            columns label and text: ten folds
     sst2-train.tsv, sst2-test.tsv               with a separate test part
@@ -7,8 +7,8 @@
     train_5500.label, TREC_10.label             TREC: the label, a colon, a finer label, the question
     msr_paraphrase_train.txt, ..._test.txt      MRPC as released by Microsoft
 
-Logistic regression on frozen vectors (see `probe`); each text counts as right or wrong, so that two systems can be
-compared text by text.
+The task is logistic regression on frozen vectors (see `probe`); each text counts as right or wrong, so that two systems
+can be compared text by text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Transfer:
         return self.data.name
 
     def items(self, system: System | None) -> dict[str, Floats]:
-        """(n_tested,) by the name of the measure; for tf-idf if there is no system."""
+        """The score of each tested text, (n_tested,), by the name of the measure; of tf-idf if there is no system."""
         _, is_correct = classified(system, self.data, folds=self.folds, ngrams=2)
         return {self.measure: is_correct.astype(np.float64)}
 
@@ -152,7 +152,7 @@ def _read_paraphrases(path: Path) -> Labelled:
 
 
 def _joined(name: str, parts: Iterable[Labelled]) -> Labelled:
-    """One set from one part, or from two, of which the second is the test part."""
+    """One set from a single part, or from a training part and a test part."""
     parts = list(parts)
     texts, labels, seconds = (
         [value for part in parts for value in getattr(part, field)] for field in ("texts", "labels", "seconds")

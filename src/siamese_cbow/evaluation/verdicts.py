@@ -49,7 +49,7 @@ class Decision:
     why: str = ""
 
     def but(self, reason: str) -> Decision:
-        """The same, but undecided for this reason if it would hold. What does not hold stays that way."""
+        """The same, but undecided for this reason if it would hold; a claim that does not hold stays that way."""
         return Decision(UNDECIDED, self.value, self.interval, reason) if reason and self.verdict == HOLDS else self
 
 
@@ -91,7 +91,7 @@ class Resampled:
 
     @property
     def n_runs(self) -> int:
-        """The number of runs, or what it counts as."""
+        """The number of runs; a system trained once by design counts as three."""
         return LEAST_RUNS if self.is_single else len(self.figures)
 
     @property
@@ -152,7 +152,7 @@ Statistic: TypeAlias = Callable[..., Floats]  # scores (..., n_sets) of some sys
 def decide_statistic(statistic: Statistic, *systems: Resampled, above: float) -> Decision:
     """`decide_statistic(lambda a, b: (a - b).mean(-1), ours, theirs, above=0)`: whether the first is better.
 
-    Its value is the mean over runs, taking one run of each system at a time, as in a resample.
+    The value is the mean over runs, taking one run of each system at a time, as in a resample.
     """
     runs = range(max(len(system.figures) for system in systems))
     values = [statistic(*(system.figures[run % len(system.figures)] for system in systems)) for run in runs]

@@ -22,7 +22,7 @@ from siamese_cbow.words.json_tokenizer import JsonTokenizer
 
 @dataclass(frozen=True)
 class Conversion:
-    """The result: the two formats, the model in between, and notes, one sentence each."""
+    """The result: the two formats, the model in between, and notes on differences, one sentence each."""
 
     source: str
     target: str
@@ -40,7 +40,7 @@ def convert(
 ) -> Conversion:
     """Read a model in one format and write it in another, atomically.
 
-    `convert("models/books", "books.vec").notes` -> ("how often each word was seen is not kept", ...)
+    `convert("models/books", "books.vec").notes` -> ("not stored in fasttext: word counts", ...)
 
     Formats are detected: the source's from its content, the target's from its extension; without one, it is our folder.
     The source may be any name that `open_model` takes, such as "pretrained" or "user/name" on the Hugging Face Hub.
@@ -113,7 +113,7 @@ def _lost(model: Model, writing: known.Format) -> Iterator[str]:
 
 
 class _Messages:
-    """Keeps the messages of a reader, and passes its progress on."""
+    """Collects the messages of a reader, and passes its progress on."""
 
     def __init__(self, progress: Progress) -> None:
         self.said: list[str] = []

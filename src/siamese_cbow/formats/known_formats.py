@@ -1,7 +1,8 @@
 """Every format that a model can be read from or written to, as data: how to recognise, read and write it.
 
 For reading, the content decides first and the extension second, in the order of `FORMATS`; for writing, the extension
-decides. A name such as "glove" (`--from`, `--to`) overrides both. A new format is one more record.
+decides. A name such as "glove" (`--from`, `--to`) overrides both. A new format is one more record. `resolver` turns
+names into models.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import FORMAT, MODEL_FILES, VOCABULARY, load, save
 from siamese_cbow.progress import Progress
 
-# What `open_model` takes, for its errors
+# What `open_model` takes, for error messages
 ACCEPTED = (
     "`pretrained`, a folder of siamese-cbow, model2vec or sentence-transformers (a static model), a "
     "word2vec, GloVe or fastText .vec file, a Parquet table of words, gensim's .kv, a pickle of the original "
@@ -50,7 +51,7 @@ Write: TypeAlias = Callable[[Model, Path], None]
 
 
 class Look:
-    """What a file or folder shows without being read completely."""
+    """What a file or folder shows of its format without being read completely."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,13 +73,14 @@ class Look:
 
     @cached_property
     def layout(self) -> VectorLayout:
-        """The layout of a word vector file; any file that is nothing else must be one."""
+        """The layout of a word vector file; a file that matches no other format must be one."""
         if self.path.is_dir():
             raise InputError(f"{self.path} contains no readable model; expected {ACCEPTED}")
         return find_layout(self.path)
 
     def is_ours(self) -> bool:
-        """Whether it is ours: model2vec copies our config, but then other files differ in size, and one is missing."""
+        """Whether siamese-cbow wrote it. A copy by model2vec has our config, too, but no vocabulary.txt, and its files
+        differ in size."""
         if VOCABULARY in self.names or self.config.get("format") != FORMAT.name:
             return VOCABULARY in self.names
         files = self.config["files"] if isinstance(self.config.get("files"), dict) else {}
@@ -90,7 +92,7 @@ class Look:
         return find_table(self.path) is not None
 
     def is_pickle(self) -> bool:
-        """Judged by its first byte, which the oldest pickles lack, or its extension."""
+        """Whether it is a pickle, judged by its first byte, which the oldest pickles lack, or by its extension."""
         return self.head[:1] == b"\x80" or (self.path.is_file() and self.path.suffix in (".pickle", ".pkl", ".kv"))
 
 
@@ -125,7 +127,7 @@ def _write_words(*, binary: bool = False, header: bool = True) -> Write:
 _AS_BINARY = "write word2vec-binary (.bin) and load that with KeyedVectors.load_word2vec_format(file, binary=True)"
 _NO_PICKLE = "it is a pickle, which siamese-cbow never writes; choose another format"
 
-# The order matters: the other two libraries can open our folders as well.
+# The order matters: our folders look like folders of model2vec and sentence-transformers as well.
 FORMATS = (
     Format(OURS, Look.is_ours, lambda path, progress: load(path), save, (), FOLDER),
     Format("spacy", lambda look: {"meta.json", "config.cfg"} <= look.names, None, _write_spacy, (".spacy",), GRAPH),
@@ -172,7 +174,7 @@ def check_output(form: Format, path: Path) -> None:
 
 
 def format_to_write(path: Path, name: str | None = None) -> Format:
-    """The format that was named, or that the target's name implies: "words.vec.gz" -> fasttext."""
+    """The format that was named, or the one that the target's name implies: "words.vec.gz" -> fasttext."""
     ending = ending_of(path)
     if str(path) == "-":
         raise SettingsError("can't write -; expected a name, or /dev/stdout and --to for standard output")

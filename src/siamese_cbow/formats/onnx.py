@@ -41,7 +41,7 @@ def write_onnx(model: Model, path: Path, *, normalize: bool = False) -> None:
 
 
 def is_our_graph(path: Path) -> bool:
-    """Whether we wrote an ONNX file: its first bytes say so."""
+    """Whether siamese-cbow wrote an ONNX file, judged by its first bytes."""
     with path.open("rb") as file:
         return PRODUCER.encode() in file.read(64)
 
@@ -103,7 +103,7 @@ def onnx_graph(model: Model, *, normalize: bool = False) -> Any:
 
 
 def tokens_of(encodings: Sequence[Sequence[int]], unknown_id: int) -> tuple[Offsets, Offsets]:
-    """The graph's inputs from the ids of each sentence, without unknown words.
+    """The graph's inputs for sentences given as ids; unknown words are left out.
 
     `tokens_of([[4, 7], [], [9]], unknown_id=7)` -> [4, 9], [0, 1, 1]
     """

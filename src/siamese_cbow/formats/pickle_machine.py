@@ -2,12 +2,12 @@
 
 A pickle is a program for such a machine, and the standard reader lets it call any installed function. Here a table maps
 each allowed name to a function of ours that does the same by hand (`safe_pickle` has the table); any other name is
-refused before anything happens. The opcodes are described in the standard
-library's `pickletools`. Refused as well: persistent ids, the extension registry, buffers outside of the file, keywords.
+refused before anything happens. The standard library's `pickletools` describes the opcodes. Also refused: persistent
+ids, the extension registry, buffers outside the file, keywords.
 
 Rejected: `pickle.Unpickler` with our own `find_class`. It would run nothing either, but seven bytes make it allocate
 34 GB (a position in its memo), and a megabyte of nested tuples as a key crashes the process. Here no length is trusted
-before its bytes have arrived, and the size of the file bounds memory: about a hundred bytes per byte at worst.
+before its bytes have arrived, and the size of the file bounds memory: at worst about a hundred bytes per byte of file.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any, BinaryIO, NoReturn, TypeAlias
 from siamese_cbow.errors import InputError
 
 LONGEST_NUMBER = 256  # bytes; larger numbers can only be an attack
-LONGEST_LINE = 1000  # bytes; the oldest protocol has numbers, positions and names on lines
-MOST_TUPLE_KEYS = 1000  # tuples with equal hashes are easy to make, and looking up a million takes hours
+LONGEST_LINE = 1000  # bytes; the oldest protocol writes numbers, positions and names as lines of text
+MOST_TUPLE_KEYS = 1000  # tuples with equal hashes are easy to make, and looking up a million of them takes hours
 SPARE = 400_000  # items that may be copied in addition to one per byte: see `Machine.spend`
 
 Calls: TypeAlias = Mapping[str, Callable[..., Any] | None]  # name -> what replaces the call
@@ -88,9 +88,9 @@ class Machine:
         return self._stack.pop()
 
     def spend(self, n: int) -> None:
-        """Limit how much the values exceed the file: 1 for each copied item, 4 for each container.
+        """Limit how far the values outgrow the file: 1 for each copied item, 4 for each container.
 
-        A few bytes may refer to one large list again and again, and an empty set takes 1 byte there and 216 here.
+        A few bytes may refer to one large list many times, and an empty set takes 1 byte in the file, 216 in memory.
         """
         self._spent += n
         if self._spent > SPARE + self.size:
@@ -101,7 +101,7 @@ class Machine:
         return container
 
     def key(self, key: Any) -> Any:
-        """A key that hashes quickly and without recursion: C code follows nested tuples until the stack overflows."""
+        """A key, checked to hash fast and without recursion: C code follows nested tuples until the stack overflows."""
         is_tuple = type(key) is tuple and len(key) <= 16
         self._n_tuple_keys += is_tuple
         if self._n_tuple_keys > MOST_TUPLE_KEYS:
@@ -207,7 +207,7 @@ class Machine:
             raise ValueError("a key without a value")
         return {self.key(key): value for key, value in zip(items[::2], items[1::2], strict=True)}
 
-    # names, and what would be calls
+    # names, and what would call them
 
     def _name(self, module: Any, name: Any) -> Name:
         if type(module) is not str or type(name) is not str:
@@ -282,7 +282,7 @@ _VALUES: dict[bytes, Opcode] = {
     b"i": lambda m: m.object(m._name(m._line().decode(), m._line().decode()), *m._since_mark()),
     b"o": lambda m: m.object(*m._since_mark()),
 }
-# and the others
+# Opcodes that push no value
 _ACTIONS: dict[bytes, Opcode] = {
     **_with(lambda m, size: m._remember(m._number(size)), {b"q": 1, b"r": 4}),
     b"p": lambda m: m._remember(int(m._line())),

@@ -3,7 +3,7 @@
     the original Siamese CBOW   {"oArgs": ..., "npaWordEmbeddings": (n_words + 1, dim), "oVocab": ...}; row 0 is zero
     gensim's `KeyedVectors.save`  the words, and the vectors inside or in a separate `.npy` file
 
-Any other pickle is refused with the name it refers to.
+Any other pickle is refused; the error gives the name that it refers to.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read_original(path: Path, progress: Progress = SILENT) -> Model:
 
 
 def read_keyed_vectors(path: Path, progress: Progress = SILENT) -> Model:
-    """What gensim's `KeyedVectors.save` wrote, with counts if there are any."""
+    """The vectors that gensim's `KeyedVectors.save` wrote, with counts if there are any."""
     if b"gensim.models" in (head := _head(path)) and b"keyedvectors" not in head:
         advice = "load it in gensim and run model.wv.save_word2vec_format('words.bin', binary=True)"
         raise InputError(f"{path} is a whole gensim model, not only its KeyedVectors; {advice}")

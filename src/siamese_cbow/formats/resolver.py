@@ -3,10 +3,10 @@
     open_model()                     the model that comes with the package; "pretrained" is its name
     open_model("models/books")       a folder: ours, or a static model of model2vec or sentence-transformers
     open_model("glove.6B.300d.txt")  a file: every format that `known_formats` reads
-    open_model("user/name")          a model on the Hub, if huggingface_hub is installed; "hf://user/name" insists on it
+    open_model("user/name")          a model on the Hub, if huggingface_hub is installed; "hf://user/name" forces this
     open_model(model)                returns the model, so that code that takes a name also takes a model
 
-The disk comes first: a folder called `pretrained` in the working directory takes precedence over the model in the
+Local paths come first: a folder called `pretrained` in the working directory takes precedence over the model in the
 package. A name like a/b is looked up on the Hub only if there is no folder a, so that a mistyped path sends no request.
 Nothing downloaded can run code: only the few files of a model are fetched.
 """
@@ -28,7 +28,7 @@ from siamese_cbow.model.storage import load as load_folder
 from siamese_cbow.progress import SILENT, Progress
 
 PRETRAINED = "pretrained"  # the name of the model that comes with the package
-FILES = ["*.safetensors", "*.json", "*.jsonl", "vocabulary.txt", "README.md"]  # of a repository
+FILES = ["*.safetensors", "*.json", "*.jsonl", "vocabulary.txt", "README.md"]  # fetched from a repository
 # Compiled on use: a quick query to the model in the package needs neither.
 REPOSITORY = r"[\w-][\w.-]*/[\w-][\w.-]*"
 EXPLICIT = "hf:/{1,2}(.+)"  # a Path drops one of the slashes
@@ -47,7 +47,7 @@ def load(
 ) -> Model:
     """Opens a model by name; without a name, the model in the package.
 
-    name      a folder, a file, user/name on the Hugging Face Hub, or "pretrained"; what is on disk comes first
+    name      a folder, a file, user/name on the Hugging Face Hub, or "pretrained"; local paths come first
     verify    also check all vectors against their hash; only for folders of siamese-cbow
     kind      the format, instead of detecting it: "glove", "word2vec-binary", ...
     keep      read only these words of a word vector file, to save memory
@@ -124,7 +124,7 @@ def push_to_hub(
     commit_message: str = "Add a siamese-cbow model",
     endpoint: str | None = None,
 ) -> str:
-    """Saves a model and uploads the folder in one commit; returns the address of its page.
+    """Saves a model and uploads the folder in one commit: `push_to_hub(model, "user/books")` -> address of its page.
 
     repo_id   "user/name"; created if it does not exist
     token     access token; by default the one stored by `hf auth login`
@@ -167,14 +167,14 @@ def _hub() -> Any:
 
 @contextmanager
 def _explained(doing: str) -> Iterator[None]:
-    """Errors of the library and the connection, with what was tried and the next step."""
+    """Explains errors of the library and the connection: what was tried, and the next step."""
     from huggingface_hub import errors
 
     theirs = (errors.HfHubHTTPError, errors.HFValidationError, errors.LocalEntryNotFoundError)
     try:
         yield
     except Exception as error:
-        # httpx, through which the library talks, has errors of its own; the library passes those of an upload on.
+        # The library talks through httpx and, in an upload, lets errors of httpx through.
         if not isinstance(error, (*theirs, OSError)) and not type(error).__module__.startswith("httpx"):
             raise
         reason = " ".join(str(error).split()).removeprefix("Got: ")

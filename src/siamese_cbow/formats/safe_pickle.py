@@ -3,8 +3,8 @@
     load_pickle("options.pkl")     -> {"dim": 2400, "encoder": "gru", ...}
     load_npy("utable.npy")         -> an array, even of objects, which NumPy itself reads only through pickle
 
-Reads what Python 2 and 3 wrote, protocols 0 to 5. A Python 2 string comes back as text: UTF-8, or else Latin-1. Writes
-no pickles and rebuilds no objects of any class (see `Record`); a file that needs more is refused. `pickle_machine`
+Reads protocols 0 to 5, from Python 2 and 3. A Python 2 string comes back as text: UTF-8, or else Latin-1. Writes no
+pickles and rebuilds no objects of any class (see `Record`); a file that needs more is refused. `pickle_machine`
 executes the opcodes; this module lists the names that a file may use, each with its replacement.
 """
 
@@ -35,9 +35,9 @@ __all__ = ["Record", "load_npy", "load_pickle"]
 PathLike: TypeAlias = str | os.PathLike[str]
 
 DEEPEST = 100  # levels of nested lists; deeper ones can only be an attack on the stack
-# Numbers and booleans, fixed-length text, objects: no records, no dates.
+# Numbers, booleans, fixed-length text and objects are allowed; records and dates are not.
 DTYPE = re.compile(r"[<>=|]?(?:\?|[iufcb][0-9]{1,2}|[SU][0-9]{1,9}|O8?|O4)")
-# All that the machine, NumPy and the standard library raise for a malformed file.
+# Everything that the machine, NumPy and the standard library raise for a malformed file.
 BROKEN = (EOFError, IndexError, KeyError, MemoryError, OverflowError, TypeError, ValueError, struct.error)
 
 
@@ -58,7 +58,7 @@ def load_pickle(source: PathLike | bytes, *, records: Collection[str] = ()) -> A
 def load_npy(path: PathLike) -> NDArray[Any]:
     """The array in a `.npy` file: numbers are memory-mapped, objects are read as by `load_pickle`.
 
-    `np.save("table.npy", {"a": 1})` wrote an array of no dimensions: `load_npy("table.npy").item()` -> {"a": 1}
+    `np.save("table.npy", {"a": 1})` writes a zero-dimensional array: `load_npy("table.npy").item()` -> {"a": 1}
     """
     with _opened(path) as file, _explained(str(path), "NumPy array"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # Python 2 wrote 3L for 3, which NumPy repairs with a warning
@@ -86,7 +86,7 @@ def _value(file: BinaryIO, name: str, records: Collection[str]) -> Any:
             value = machine.run()
             _check_finished(value, set(), set(), 0)
             return value
-    except RecursionError:  # the caller's, who had little stack left
+    except RecursionError:  # the caller has used up most of the stack
         raise InputError(f"{name} is nested too deeply to be read here") from None
 
 
@@ -115,7 +115,7 @@ def _parts(value: Any) -> Iterable[Any] | None:
         return (value.fields if isinstance(value, Record) else value).values()  # keys are plain
     if isinstance(value, np.ndarray) and value.dtype.hasobject:
         return value.flat
-    return value if isinstance(value, list | tuple) else None  # as are the items of sets
+    return value if isinstance(value, list | tuple) else None  # so are the items of sets
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def _reconstructor(machine: Machine, kind: Any, base: Any, state: Any) -> Record
 
 
 def _dtype(machine: Machine, code: Any, *flags: Any) -> Announced:
-    """numpy.dtype("f4", False, True), and then (3, "<", None, None, None, -1, -1, 0)."""
+    """numpy.dtype("f4", False, True), followed by the state (3, "<", None, None, None, -1, -1, 0)."""
     if type(code) is not str or not DTYPE.fullmatch(code):
         raise ValueError(f"an array of type {code[:40]!r}" if type(code) is str else "an array without a type")
     return Announced(partial(_with_byte_order, np.dtype(code)))
@@ -192,14 +192,14 @@ def _with_byte_order(dtype: np.dtype[Any], machine: Machine, version: Any, order
 
 
 def _announced_array(machine: Machine, kind: Any, *more: Any) -> Announced:
-    """numpy.core.multiarray._reconstruct(numpy.ndarray, (0,), "b"), and then what `_array` takes."""
+    """numpy.core.multiarray._reconstruct(numpy.ndarray, (0,), "b"), followed by the state that `_array` takes."""
     if type(kind) is not Name or kind != "numpy.ndarray":
         raise TypeError("an array of a class other than numpy.ndarray")
     return Announced(_array)
 
 
 def _array(machine: Machine, *state: Any) -> NDArray[Any]:
-    """(1, shape, dtype, is it in Fortran order, raw bytes or a list of objects); the oldest NumPy had no leading 1."""
+    """The state (1, shape, dtype, is in Fortran order, raw bytes or list of objects); the oldest NumPy wrote no 1."""
     shape, dtype, is_fortran, content = state[-4:]
     if not isinstance(dtype, np.dtype):
         raise TypeError("an array without a dtype")

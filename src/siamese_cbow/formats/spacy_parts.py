@@ -1,4 +1,4 @@
-"""A model as a spaCy pipeline with a bit-identical `doc.vector`; and the two components of such a pipeline.
+"""A model as a spaCy pipeline with a bit-identical `doc.vector`, and the pipeline's two components.
 
     nlp = to_spacy(model)
     nlp("The cat sat.").vector                      model.encode("The cat sat.")
@@ -105,19 +105,19 @@ class SpacyTokenizer:
     def _pieces(self, text: str) -> tuple[str, list[str], list[str | None]]:
         """The text, its pieces without white space, and the word of each piece, if it is one.
 
-        The text is as written, unless its normal form has another length (without soft hyphens, with composed
-        accents): then the document has the normal form.
+        The text stays as written, unless its normal form (without soft hyphens, with composed accents) has another
+        length: then the document has the normal form.
         """
         straight = self._cased.spelled(text)
         text = text if len(straight) == len(text) else straight
         all_cased, all_words = self._cased.words(text), self._tokenizer.words(text)
-        if len(all_cased) != len(all_words):  # @İ is a name only in lower case
+        if len(all_cased) != len(all_words):  # @İ is a handle only in lower case, as @i
             all_cased, straight = all_words, self._tokenizer.spelled(text)
             text = text if len(straight) == len(text) else straight
         pieces: list[str] = []
         words: list[str | None] = []
         end = 0
-        # A capital and its small letter are in the same class, so both ways split at the same positions.
+        # A letter has the same class in upper and lower case, so both ways split at the same positions.
         for cased, word in zip(all_cased, all_words, strict=True):
             start = straight.index(cased, end)
             between = text[end:start].split()  # punctuation that is not a word here, and control characters
@@ -128,7 +128,7 @@ class SpacyTokenizer:
         return text, pieces + rest, words + [None for _ in rest]
 
     def pipe(self, texts: Iterable[str], **options: Any) -> Iterable[Any]:
-        """Many texts, one after the other."""
+        """The documents of many texts, one after the other."""
         return map(self, texts)
 
     # The only state is the settings, which are in the pipeline's config.
@@ -153,7 +153,7 @@ class SpacyTokenizer:
 def make_tokenizer(
     kind: Kind, lowercase: bool, punctuation: bool, rule: int = 1, language: str = ""
 ) -> Callable[[Any], SpacyTokenizer]:
-    """What spaCy calls for `@tokenizers = "siamese_cbow.tokenizer.v1"` in a pipeline's config."""
+    """The factory that spaCy calls for `@tokenizers = "siamese_cbow.tokenizer.v1"` in a pipeline's config."""
     tokenizer = Tokenizer(kind, lowercase, punctuation, rule, language)
     return lambda nlp: SpacyTokenizer(nlp.vocab, tokenizer)
 

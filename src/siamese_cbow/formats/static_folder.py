@@ -1,4 +1,4 @@
-"""Folders of model2vec, and of sentence-transformers if the model is a table of vectors, as our models.
+"""Read folders of model2vec, and of sentence-transformers if the model is a table of vectors, as our models.
 
 Both keep a vector for each token of a `tokenizer.json`. model2vec leaves unknown tokens out of the mean, as we do;
 sentence-transformers includes them, so there the unknown token stays a word with its own vector. model2vec's weights

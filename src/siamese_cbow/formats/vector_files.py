@@ -1,4 +1,4 @@
-"""Word vector files: word2vec text and binary, GloVe text, fastText `.vec`; as arrays, and as models that average them.
+"""Word vector files as arrays and as models: word2vec text and binary, GloVe text, fastText `.vec`.
 
     3 2                    header: number of words, dim (word2vec and fastText; GloVe has none)
     the 0.1 0.2            a word and its numbers; binary files hold `the`, a space, 2 little-endian float32
@@ -155,7 +155,7 @@ class VectorFile:
 
 
 class _Rows:
-    """Collects the wanted rows and counts oddities of the others."""
+    """Collects the wanted rows and counts oddities."""
 
     def __init__(self, layout: VectorLayout, keep: Container[str] | None) -> None:
         self._layout, self._keep = layout, keep

@@ -1,4 +1,4 @@
-"""The layout of a word vector file, and its rows as bytes, (word, numbers); `vector_files` turns them into arrays.
+"""The layout of a word vector file, and its rows as bytes, (word, numbers). `vector_files` turns them into arrays.
 
 The layout follows from the content, not the name; `.gz`, `.bz2` and `.xz` are decompressed on the fly. Sizes in a
 header are claims: they are checked against the size of the file and the rows that actually arrive.
@@ -29,7 +29,7 @@ MAX_DIM = 65_536
 MAX_WORD = 65_536  # bytes; a longer "word" means it is not a word vector file
 ADVICE = "it is damaged, truncated, or not a word vector file"
 
-# magic bytes -> what the file is, and what to do
+# First bytes of a file -> what it is, and what to do
 FOREIGN = (
     (b"\x80", "a pickle, which could run code when loaded; save it from gensim with `save_word2vec_format`"),
     (b"\xba\x16\x4f\x2f", "a fastText model; use the .vec file that fastText writes next to it"),
@@ -118,7 +118,7 @@ class VectorLayout:
 
 
 def find_layout(path: Path) -> VectorLayout:
-    """The layout of this file, or an InputError that says what it is instead."""
+    """The layout of a file; an InputError that says what else it is, if it isn't a word vector file."""
     with opened(path) as file:
         head = file.read(HEAD)
     for start, advice in FOREIGN:
@@ -164,7 +164,7 @@ def _is_binary(start: bytes, dim: int) -> bool:
     fields = start.partition(b"\n")[0].split()
     if len(fields) > dim and all(re.fullmatch(rb"[-+.\deEnaif]+", field) for field in fields[-dim:]):
         return False
-    # Not a row of text; but damaged text is still text, and deserves its own message.
+    # It is not a row of text; but damaged text is still text, and deserves its own message.
     return re.search(rb"[^\t-\r -~]", start[start.find(b" ") + 1 :][: 4 * dim]) is not None
 
 

@@ -1,8 +1,11 @@
 """A model as a Parquet table of words, counts and vectors, for data frames; tokenizer and info are in the metadata.
 
-word    string            pandas.read_parquet, polars.read_parquet, DuckDB ... read it; a table from there, with
-count   int64             columns `word` and `vector`, is read back as a model
-vector  list of float32
+    word    string
+    count   int64
+    vector  list of float32
+
+pandas.read_parquet, polars.read_parquet, DuckDB and others read it. A table of theirs with columns `word` and `vector`
+is read back as a model.
 """
 
 from __future__ import annotations
@@ -106,15 +109,15 @@ def as_matrix(column: Any) -> Vectors:
 
 
 def _of_arrow(column: Any) -> Vectors:
-    """Without a Python object per number: the values of all lists form one array."""
+    """The matrix of an Arrow column, without a Python object per number: the values of all lists form one array."""
     import pyarrow as pa
 
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(whole, pa.ChunkedArray):  # of no chunks
+    if isinstance(whole, pa.ChunkedArray):  # it has no chunks
         whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
     kinds = pa.types
     is_list = any(is_it(whole.type) for is_it in (kinds.is_list, kinds.is_large_list, kinds.is_fixed_size_list))
-    numbers = (kinds.is_floating, kinds.is_integer, kinds.is_decimal, kinds.is_null)  # null: of empty lists
+    numbers = (kinds.is_floating, kinds.is_integer, kinds.is_decimal, kinds.is_null)  # empty lists have the type null
     if not is_list or not any(is_it(whole.type.value_type) for is_it in numbers):
         raise InputError(f"a column of type {whole.type}; expected lists of numbers")
     is_empty = not len(whole) and pa.types.is_fixed_size_list(whole.type)

@@ -1,6 +1,6 @@
 """A model: a vocabulary plus vectors. Words and texts in, vectors out; saved to a folder and loaded.
 
-    geometry      lengths, cosines, nearest rows; Gram matrices and directions; how to undo a change of rows
+    geometry      lengths, cosines, nearest rows; Gram matrices and directions; the record that undoes a change of rows
       [FEW_ROWS, Undo, blocks, cosines, eigenvectors, float32_lengths, gram_of, lengths, one_thread, paired_cosines,
       pca, side_by_side, strength_shares, strongest, units, with_signs]
     packed_rows   rows as float32, float16, int8 or int4, checked [Dtype, PackedRows, as_array, packed]
@@ -13,8 +13,8 @@
     word_vectors  the data of a model, and queries about single words
     model         operations on whole texts; methods from all rooms [Model]
     plots         charts with matplotlib
-    folder_format  folders that describe themselves: config.json with format, version, hashes; rows as a safetensors
-      file, and back, mapped into memory [ANEW, CONFIG, FolderFormat, map_float32, read_table, write_rows]
+    folder_format  self-describing folders: config.json with format, version and hashes; rows written to a safetensors
+      file and mapped back into memory [ANEW, CONFIG, FolderFormat, map_float32, read_table, write_rows]
     card          the description of a model, for programs and for people [describe]
     storage       a model as a folder that three libraries read
       [FORMAT, MODEL_FILES, PRETRAINED, RUN, RUN_FILE, VOCABULARY, check_is_model, check_target, load, save]

@@ -1,6 +1,7 @@
 """The description of a model: plain values for programs, and the README.md of its folder for people.
 
-The card says what the model is, how to load it in three libraries, and what it was made from.
+The card says what the model is, how to load it in three libraries, and what it was made from. Nothing is written here:
+`storage` saves the card with the model.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def model_card(model: Model, name: str) -> str:
         dim=model.dim,
         dtype=model.dtype,
         tokenizer=settings,
-        frequent=" ".join(model.vocabulary.frequent(20)),  # in a block of code
+        frequent=" ".join(model.vocabulary.frequent(20)),  # needs no escaping inside a code block
         use=_use(model, name),
         sections="".join(sections),
     )
@@ -157,12 +158,12 @@ def _use(model: Model, name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Foreign text escaped for Markdown: it starts no tag and no link, and stays on its line."""
+    """Text escaped for Markdown, so that it opens no tag and no link and stays on one line."""
     return " ".join(text.replace("<", "&lt;").replace("](", "]\\(").splitlines())
 
 
 def _lines(value: Any, indent: str = "") -> Iterator[str]:
-    """One entry of the model's info: {"dim": 300} -> "- dim: 300"."""
+    """One entry of the model's info as lines of Markdown: {"dim": 300} -> "- dim: 300"."""
     if not isinstance(value, Mapping):
         yield f"{indent}{_value(value)}"
         return

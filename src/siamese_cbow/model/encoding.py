@@ -67,7 +67,7 @@ class Encoder:
         ngrams: Callable[[], NGramVectors] | None = None,
         language: str | None = None,
     ) -> None:
-        """`ngrams` returns the n-gram vectors, called at the first unknown word; `language` is that of the model, if
+        """`ngrams` returns the n-gram vectors and is called at the first unknown word; `language` is the model's, if
         known."""
         self._vocabulary, self._rows, self._tokenizer = vocabulary, rows, tokenizer
         self._words, self._fallback = tokenizer.words, fallback
@@ -86,9 +86,9 @@ class Encoder:
         return self._is_warm or is_much(self._seen)
 
     def warm(self) -> None:
-        """Load the bulk path, which takes from one second to a minute (once per installation). For a thread.
+        """Load the bulk path: one second, or up to a minute once per installation. Call it in a thread of its own.
 
-        Until then all texts take the small path, however many they are.
+        Until it has finished, `counted` and `of_ids` take the small path, however many texts they get.
         """
         with self._warming:
             if not self._is_warm:
@@ -126,7 +126,7 @@ class Encoder:
         threads: int = 1,
         progress: Progress = SILENT,
     ) -> Vectors:
-        """The vectors of many texts, (n_texts, dim): one row per text, whatever the path, batches and threads."""
+        """The vectors of many texts, (n_texts, dim): one row per text, the same for any path, batches and threads."""
         if not self.is_bulk:
             check_strings(texts)
             self._seen += sum(map(len, texts))
@@ -148,14 +148,14 @@ class Encoder:
         try:
             for n in _in_threads(batch, range(0, len(texts), batch_size), threads):
                 progress.advance(n)
-        except TypeError:  # in joining the texts
+        except TypeError:  # raised when the texts are joined
             check_strings(texts)
             raise
         self.watch.look(texts)
         return out
 
     def counted(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Vectors, int]:
-        """The vectors of some texts, and the number of words in them. For a server: bulk only once it is warm."""
+        """The vectors of some texts, and the number of words averaged. For a server: bulk path only after `warm`."""
         out, n_words = np.empty((len(texts), dim), np.float32), 0
         self.watch.look(texts)
         if self._is_warm:
@@ -184,7 +184,7 @@ class Encoder:
         return out, int(offsets[-1])
 
     def words(self, texts: list[str]) -> tuple[Ids, Offsets, UnknownWords]:
-        """The ids of the known words: text i has `ids[offsets[i]:offsets[i + 1]]`; and the unknown ones that count."""
+        """The ids of the known words, `ids[offsets[i]:offsets[i + 1]]` for text i, and the unknown words that count."""
         check_strings(texts)
         self.watch.look(texts)
         return self._lookup.words(texts)
@@ -194,7 +194,7 @@ class Encoder:
         return mean_of_rows(self._rows, ids, dim, normalize=normalize, unknown=unknown)
 
     def _small_words(self, text: str) -> tuple[list[int], WordRows | None]:
-        """The ids of the known words, and the rows of the unknown ones that count."""
+        """The ids of the known words, and the rows of the unknown words that count."""
         words = self._words(text)
         if self._asked <= FEW:
             self._asked += len(words)
@@ -237,7 +237,7 @@ def _in_threads(work: Callable[[int], int], starts: Sequence[int], threads: int)
 
 
 def as_list(texts: Iterable[str]) -> list[str]:
-    """Texts of any kind of column or iterable as a list: `as_list(pandas.Series(["a", "b"]))` -> ["a", "b"]."""
+    """The texts of any column or iterable as a list: `as_list(pandas.Series(["a", "b"]))` -> ["a", "b"]."""
     shape = getattr(texts, "shape", (0,))
     if len(shape) > 1:  # a table: iterating would give rows, or column names
         if shape[1:] != (1,):
@@ -266,7 +266,7 @@ def check_strings(texts: list[Any]) -> None:
 
 
 def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
-    """The argument given under one of two names."""
+    """The argument that was given, under either of its two names."""
     if inputs is None and sentences is not None:
         return sentences
     if sentences is None and inputs is not None:

@@ -4,16 +4,17 @@ MODEL = FolderFormat("siamese-cbow model", 1, noun="model", expected="a saved mo
 MODEL.read_config(folder)      the table in config.json, unless it is of another format or version
 MODEL.check_file(path, entry)  an error if a file is missing, truncated, swapped or damaged
 
-The rows of a model as a safetensors file that other libraries read, and back, mapped into memory.
+Also writes the rows of a model to a safetensors file, which other libraries read, and maps them back into memory.
 
     float32        `embeddings` (n_words + 1, dim): a row of zeros for unknown words at the end
     float16, int8  the same in fewer bits, and `weights` (n_words + 1,) float32: the scales that model2vec and
                    sentence-transformers multiply the rows by
-    int4           `codes` (n_words, half of dim) uint8, two numbers per byte, and `scales` (n_words,): only we read it
+    int4           `codes` (n_words, half of dim) uint8, two numbers per byte, and `scales` (n_words,); other libraries
+                   can't read it
 
-Float32 is written by hand, because the library would need a second copy of all vectors to add that row. Everything is
-mapped by hand, because the library would read the file into memory; but the library checks the header, trusting
-nothing in it.
+Float32 is written by hand, because the library would need a second copy of all vectors to add that row. All files are
+mapped by hand, because the library would read them into memory; the library still checks the header and trusts nothing
+in it.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class FolderFormat(NamedTuple):
 
     name: str
     version: int
-    noun: str  # whose method `save` writes it
-    expected: str  # what to expect instead of a missing folder
+    noun: str  # for messages: "model" is written by `model.save`
+    expected: str  # for messages: what a missing folder should have been
     sampled: bool = True  # whether files also have a sample hash, checked at every load
 
     def write_config(self, folder: Path, content: Mapping[str, Any], files: Iterable[str], *, indent: int = 2) -> None:
@@ -96,8 +97,8 @@ def read_table(
 ) -> dict[str, Any]:
     """The table in a JSON file of ours; for another format or version, an error that says what to do.
 
-    readable  readable versions, the newest last
-    written   what to expect if it is missing or something else
+    readable  versions that can be read, the newest last
+    written   what to expect if the file is missing or something else
     anew      how to create it again
     or_else   what else helps if another version wrote it
     """
@@ -151,7 +152,7 @@ def map_float32(path: Path, n_words: int, dim: int) -> Vectors:
 
 
 def write_tensors(path: Path, tensors: dict[str, NDArray[Any]]) -> None:
-    """Write small arrays as the library does, but readable for all users."""
+    """Write small arrays as the library does, but to a file that all users can read."""
     from safetensors.numpy import save
 
     path.write_bytes(save({name: np.ascontiguousarray(array) for name, array in tensors.items()}))
@@ -173,14 +174,14 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
         if entry["dtype"] not in _DTYPES:
             raise FormatError(f"{path} has {entry['dtype']} for {name!r}, expected one of {', '.join(_DTYPES)}; {ANEW}")
         start, kind, shape = 8 + size + entry["data_offsets"][0], np.dtype(_DTYPES[entry["dtype"]]), entry["shape"]
-        empty = 0 in shape  # which can't be mapped
+        empty = 0 in shape  # an empty array can't be mapped
         array = np.empty(shape, kind) if empty else np.memmap(path, kind, "r", start, tuple(shape))
         arrays[name] = np.asarray(array)
     return arrays
 
 
 def _expect(path: Path, expected: dict[str, tuple[Any, tuple[int, ...]]]) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, in the order of what is expected of them."""
+    """The arrays of a file in the order of `expected`; an error if names, types or shapes differ."""
     arrays = map_tensors(path)
     present = {name: (array.dtype.name, array.shape) for name, array in arrays.items()}
     wanted = {name: (np.dtype(dtype).name, shape) for name, (dtype, shape) in expected.items()}

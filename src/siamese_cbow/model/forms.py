@@ -15,8 +15,8 @@ from siamese_cbow.text.languages import ASSUMED
 from siamese_cbow.words.stemmers import word_stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
-# Words; in a large vocabulary, rarer ones are neighbours only if all are requested. With 30,000, analogies have rare
-# places and names among their answers (apulia and modena before rome); with 10,000, capitals are missing.
+# How many words can be neighbours in a large vocabulary; rarer ones only if all forms are requested. With 30,000, the
+# answers to analogies include rare places and names (apulia and modena before rome); with 10,000, capitals are missing.
 FREQUENT = 15_000
 
 
@@ -31,7 +31,7 @@ class _HasWords(Protocol):
 
 
 def one_of_each_stem(model: _HasWords, target: Vectors, k: int, without: Sequence[str]) -> list[tuple[str, float]]:
-    """The k words nearest to a vector, one of each stem, none with a stem of `without`."""
+    """The k words nearest to a vector, one per stem; none shares a stem with the words `without`."""
     vocabulary, language = model.vocabulary, model.info.language or ASSUMED
     is_large = len(vocabulary) > 2 * FREQUENT and vocabulary.counts.any()
     rare = range(FREQUENT, len(vocabulary)) if is_large else ()

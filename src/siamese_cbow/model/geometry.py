@@ -3,8 +3,9 @@
     rows [[3, 4], [0, 0]]       ->   lengths 5 and 0; zero vectors have cosine 0 with everything
     gram [[1, 0], [0, 4]]       ->   directions [0, 1] and [1, 0], of strengths 4 and 1
 
-The one place for Gram matrices and `eigh`: uncentred, as in SIF, and on one thread, so that sums have one order and the
-same bytes on any number of cores. No index: searching all rows of a model with 300,000 words takes about 50 ms.
+The one place for Gram matrices and `eigh`: uncentred, as in SIF, and with BLAS on one thread, so that sums have one
+order and the same bytes on any number of cores. No index: searching all rows of a model with 300,000 words takes about
+50 ms.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
 
 
 def as_vectors(given: Any, shape: tuple[int, ...] | None = None) -> Vectors | None:
-    """Numbers as float32 vectors, of this shape, or else (dim,) or (n, dim): an array, a tensor; None for texts."""
+    """An array or tensor of numbers as float32, of this shape, or else (dim,) or (n, dim); None for texts."""
     array = np.asarray(given) if hasattr(given, "__array__") else None
     if array is None or array.dtype.kind not in "fiu":
         return None
@@ -63,7 +64,7 @@ def lengths(vectors: Vectors) -> Floats:
 
 
 def float32_lengths(vectors: Vectors) -> Vectors:
-    """The same in single precision, on all cores, for scaling the rows of a new model. Infinite on overflow."""
+    """The same in single precision, on two cores, for scaling the rows of a new model. Infinite on overflow."""
 
     def norms(part: slice) -> Vectors:
         with np.errstate(over="ignore"):
@@ -126,7 +127,7 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 def gram_of(vectors: Vectors | Floats, weights: NDArray[Any] | None = None, *, block: int = BLOCK) -> Floats:
-    """The sum of the products of rows with themselves, (dim, dim): rows [1, 0], [1, 2] -> [[2, 2], [2, 4]].
+    """The sum of each row's outer product with itself, (dim, dim): rows [1, 0], [1, 2] -> [[2, 2], [2, 4]].
 
     weights  (n,) how often each row counts; by default once
     """
@@ -159,7 +160,7 @@ def side_by_side(work: Callable[[slice], Result], parts: Iterable[slice]) -> Ite
 
 
 def eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
-    """Strengths (dim,), rising, and the direction of each, (dim, dim): of length 1, orthogonal, one per row."""
+    """Strengths (dim,) in ascending order, and their directions (dim, dim): one per row, of length 1, orthogonal."""
     with one_thread():
         strengths, columns = np.linalg.eigh(gram)
     return strengths, columns.T
@@ -199,7 +200,7 @@ def pca(vectors: Vectors) -> tuple[Floats, list[float]]:
 
 
 class Undo(NamedTuple):
-    """What was done to the rows of a model, row' = (weight x row - mean) A, so that it can be undone.
+    """The record that undoes a change to the rows of a model, row' = (weight x row - mean) A.
 
     A is the identity, except for directions scaled by a factor. A direction with factor 0 is removed, and a row's
     component along it can't be recomputed, so it is stored. The rest is undone by arithmetic, up to rounding.

@@ -3,7 +3,7 @@
     ModelInfo.of({"recipe": {"name": "mine"}, "colour": "red"})   ->   recipe {"name": "mine"}, extra {"colour": "red"}
     ModelInfo.of({"recipe": "mine"})                              ->   InputError: expected a table
 
-In config.json everything is in one flat table, and `extra` is restored unchanged. It can be read as that table, too:
+In config.json everything is in one flat table, and `extra` is restored unchanged. The info also reads like that table:
 `info["recipe"]["name"]`, `"scores" in info`, `dict(info)`.
 """
 
@@ -35,14 +35,14 @@ class ModelInfo(Mapping[str, Any]):
     """Where a model comes from; None where unknown. `dataclasses.replace` returns a changed copy.
 
     data, licence, limits, biases  for readers: the training text, and what to know before use
-    scores          how good it is, as measured with just these rows
+    scores          how good it is, measured with exactly these rows
     recipe          the settings of its training run; `name` is the name of the recipe
     corpus          the text: its fingerprint, alone or in a table with sizes
-    trained         how far: epochs, examples, words
+    trained         how long: epochs, examples, words
     start           data, licence and corpus of the model that training started from
-    combined        what the models that it was made of did not have in common
+    combined        where the models that it was combined from differ
     unknown_words   how unknown words are treated, a `Fallback`
-    language        the language of all its words; `languages`, of a model of several
+    language        the language of all its words; `languages` if there are several
     compression     the size before compression
     postprocessing  what was done to the rows after training
     extra           your own notes
@@ -115,7 +115,7 @@ _KNOWN = tuple(entry.name for entry in fields(ModelInfo) if entry.name != "extra
 
 
 def _plain(table: dict[str, Any]) -> dict[str, Any]:
-    """A deep copy as it would be read from a file, so that a model equals itself after saving and loading."""
+    """A deep copy as a file would give it back, so that a model equals itself after saving and loading."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(table, allow_nan=False))
     except (TypeError, ValueError) as error:

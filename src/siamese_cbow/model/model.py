@@ -77,7 +77,7 @@ class Model(WordVectors):
         self._check_one_language()
         texts = one_of(sentences, inputs)
         dim = self.dim if truncate_dim is None else at_least_1("truncate_dim", truncate_dim, self.dim)
-        n_threads = None if threads is None else thread_count(threads)  # checked for one text, too; see below
+        n_threads = None if threads is None else thread_count(threads)  # checked even if there is only one text
         if isinstance(texts, str):
             vectors = self._encoder.one(texts, dim=dim, normalize=normalize_embeddings)
         else:
@@ -111,7 +111,7 @@ class Model(WordVectors):
     @overload
     def similarity(self, a: TextsOrVectors, b: TextsOrVectors) -> Vectors: ...
     def similarity(self, a: TextsOrVectors, b: TextsOrVectors) -> float | Vectors:
-        """Cosines: of two strings a float, of many the matrix (n, m). Arrays and tensors are vectors.
+        """Cosines: a float for two strings, the matrix (n, m) for many. Arrays and tensors are taken as vectors.
 
         `similarity("a cat", "a dog")` -> 0.71; `similarity(["a cat", "a dog"], ["a cow"])` -> (2, 1)
         """
@@ -147,7 +147,7 @@ class Model(WordVectors):
         return self.words(texts)[:2]
 
     def words(self, texts: Texts) -> tuple[Ids, Offsets, UnknownWords]:
-        """The same, and the unknown words that count with a vector made of their n-grams."""
+        """The same, and the unknown words that get a vector composed of their n-grams."""
         self._check_one_language()
         return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
 
@@ -158,7 +158,7 @@ class Model(WordVectors):
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def word_or_vector(self, word: str) -> str | Vectors:
-        """A word as the vocabulary spells it, "Paris" -> "paris"; for an unknown one its vector, unless it has none."""
+        """A word as the vocabulary spells it, "Paris" -> "paris"; for an unknown word its vector, if it has one."""
         words = [word] if word in self else self.tokenizer.words(word)
         if self.languages or (len(words) == 1 and words[0] in self):
             return words[0] if len(words) == 1 else word
@@ -166,7 +166,7 @@ class Model(WordVectors):
         return vector if vector.any() else word
 
     def watch(self, texts: Iterable[str]) -> None:
-        """Warns once if texts are in another language or mostly unknown words; `encode` does so on its own."""
+        """Warns once if texts are in another language or mostly unknown words; `encode` does this itself."""
         self._check_one_language()
         self._encoder.watch.look(list(islice(texts, LOOK_AT)))
 
@@ -187,11 +187,11 @@ class Model(WordVectors):
     # the same rows, or some of them
 
     def language(self, name: str) -> Model:
-        """The model for texts in one language, of a multilingual model.
+        """The part of a multilingual model for texts in one language.
 
         `cosine(model.language("en").encode("a house"), model.language("de").encode("ein Haus"))` -> 0.93
 
-        For a model of one language this is the model itself: `german.language("de")`.
+        A model of one language returns itself: `german.language("de")`.
         """
         if name not in self.languages:
             named = language(name)  # an error if there is no such language
@@ -222,8 +222,8 @@ class Model(WordVectors):
     def in_memory(self) -> Model:
         """The same model with its rows in memory, so that changes to its file have no effect.
 
-        A loaded model maps its file, which is there at once and shared by all processes. What is in memory already is
-        not copied.
+        A loaded model maps its file, so it loads at once and all processes share it. Rows already in memory are not
+        copied.
         """
         rows, ngrams = in_memory(self.rows), self.given_ngrams and self.given_ngrams.in_memory()
         if rows is self.rows and ngrams is self.given_ngrams:
@@ -246,7 +246,7 @@ class Model(WordVectors):
         """A new model adapted to the domain of these texts: `model.adapt(headlines)`.
 
         Words that are common in the domain count for less, and directions that all its texts share are scaled down; the
-        more texts, the more so. A few hundred help; from more than 100,000, a sample is used. Nothing is trained. An
+        more texts, the more so. A few hundred help; of more than 100,000, a sample is used. Nothing is trained. An
         earlier `adapt` is undone first.
         """
         from siamese_cbow import adapt
@@ -254,7 +254,7 @@ class Model(WordVectors):
         return adapt(self, texts)
 
     def without_postprocessing(self) -> Model:
-        """The model as it was before `postprocess` or `adapt`, up to rounding; one without either as it is."""
+        """The model as it was before `postprocess` or `adapt`, up to rounding; unchanged if it had neither."""
         from siamese_cbow import without_postprocessing
 
         return without_postprocessing(self)

@@ -5,13 +5,13 @@
 
 The n-grams share N_BUCKETS buckets. Their vectors are fitted so that their sums approximate the rows of the model's
 frequent words (ridge regression, some seconds). Each also gets a small random direction, so that words that share an
-n-gram without a learnt vector are similar as well. Numbers have four bits: more did not help. All unknown words get the
-length of the rarest known ones, slightly increased to what their information would give.
+n-gram without a learnt vector are similar as well. Numbers take four bits: more did not help. All unknown words have
+one length: that of the rarest known words, scaled up slightly because unknown words carry more information.
 
 Measured in benchmarks/unknown_words.py and results/languages.md. Rejected: 3- to 6-grams and more buckets (no better);
 vectors with the length the regression gives (short where it knows little: much worse); only a random direction for each
-word or each n-gram (worse, but best for Chinese); a larger direction of its own (distinguishes more words, and misses
-more that belong together).
+word or each n-gram (worse, but best for Chinese); a larger direction of its own for each word (tells more words apart,
+but misses more that belong together).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class NGramVectors:
 
     @property
     def n_buckets(self) -> int:
-        """A power of two."""
+        """The number of buckets, a power of two."""
         return len(self.pairs)
 
     @property
@@ -102,7 +102,7 @@ class NGramVectors:
     # words
 
     def row(self, word: str) -> Vectors:
-        """The vector of a word, (dim,) float32, in plain NumPy; the last ones are cached."""
+        """The vector of a word, (dim,) float32, in plain NumPy; recent ones are cached."""
         if word not in self._rows:
             if len(self._rows) >= REMEMBERED:
                 self._rows.clear()
@@ -116,11 +116,11 @@ class NGramVectors:
         return {}
 
     def rows_of(self, words: Sequence[str]) -> WordRows:
-        """The same for the words of a text."""
+        """The vectors of the words of a text, composed on demand."""
         return WordRows(self, words)
 
     def rows(self, unknown: UnknownWords) -> Vectors:
-        """The vectors of many words, (n_words, dim), the same bits."""
+        """The vectors of many words, (n_words, dim), with the same bits as `row`."""
         from siamese_cbow.kernels.ngram_rows import compose_rows
 
         out = np.empty((len(unknown.keys), self.dim), np.float32)
@@ -156,7 +156,7 @@ class NGramVectors:
         return replace(self, pairs=self.pairs.copy()) if is_mapped(self.pairs) else self
 
     def along(self, directions: Floats, factors: Floats) -> NGramVectors:
-        """The vectors with each direction (dim,) of an orthonormal basis scaled by its factor; lengths follow."""
+        """The vectors with each direction of an orthonormal basis scaled by its factor; `own` and `length` follow."""
         vectors = self.codes * np.float32(self.scale)
         changed = (((vectors @ directions.T) * factors) @ directions).astype(np.float32)
         before, after = (float(np.sqrt(np.square(rows, dtype=np.float64).mean())) for rows in (vectors, changed))
@@ -166,13 +166,13 @@ class NGramVectors:
     # files
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The input of `of_arrays`."""
+        """The arrays that are stored in a file and that `of_arrays` takes."""
         numbers = np.array([RULE, self.dim, self.scale, self.own, self.length], np.float64)
         return {"pairs": self.pairs, "numbers": numbers}
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]], dim: int) -> NGramVectors:
-        """The vectors of a file, checked, for a model of `dim` dimensions."""
+        """The vectors in the arrays of a file, checked, for a model of `dim` dimensions."""
         if arrays.keys() != {"pairs", "numbers"} or arrays["numbers"].shape != (5,):
             raise InputError(f"vectors of n-grams are in {', '.join(arrays)}; expected pairs and numbers")
         rule, columns, *numbers = arrays["numbers"].astype(np.float64).tolist()
@@ -239,7 +239,7 @@ def _ngrams(
 
 
 def _length(vectors: Vectors, counts: Counts) -> float:
-    """The length of unknown words: that of the rarest quarter of the known ones, scaled up for being rarer still."""
+    """The length of unknown words: that of the rarest quarter of known words, scaled up for being rarer still."""
     rarest = np.argsort(counts, kind="stable")[: max(1, len(counts) // 4)]
     squares = np.square(vectors[rarest], dtype=np.float64).sum(axis=1)
     length = float(np.sqrt(squares.mean()))
@@ -250,7 +250,7 @@ def _length(vectors: Vectors, counts: Counts) -> float:
 
 
 def _conjugate_gradients(buckets: Ids, starts: Offsets, targets: Vectors) -> Vectors:
-    """The S (N_BUCKETS, k) whose rows compose the targets (n_words, k), see `kernels.ngram_rows`."""
+    """Solves for S (N_BUCKETS, k), whose rows compose the targets (n_words, k); see `kernels.ngram_rows`."""
     from siamese_cbow.kernels.ngram_rows import normal_product, transposed_product
 
     rest, moved = (np.empty((N_BUCKETS, targets.shape[1]), np.float32) for _ in range(2))

@@ -1,11 +1,11 @@
-"""The rows of a model: float32 that was checked, or fewer bits: float16, or whole numbers of 8 or 4 bits and a scale.
+"""The rows of a model: checked float32, or packed as float16 or as integers of 8 or 4 bits with a scale per row.
 
     [0.6, -1.0, 0.25]  ->  int8   codes [76, -127, 32],  scale 1/127
                            int4   codes [4, -7, 2],      scale 1/7, two codes per byte
 
-`take` unpacks the few rows that a text asks for, so a model can stay packed, on disk even; `unpacked` unpacks all,
-once, for bulk work. Both give the same bits. A row's scale is the largest of its numbers divided by the largest code;
-scales for columns instead of rows came out no better (`benchmarks/compress.py`).
+`take` unpacks the few rows that a text needs, so a model can stay packed, even on disk; `unpacked` unpacks all rows
+once, for bulk work. Both give the same bits. A row's scale is its largest magnitude divided by the largest code; scales
+per column were no better (`benchmarks/compress.py`). `folder_format` reads and writes the files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Index: TypeAlias = "Sequence[int] | Ids | NDArray[np.int64] | slice"
 
 LARGEST_CODE = {"int8": 127, "int4": 7}
 STORED_AS: dict[str, Any] = {"float16": np.float16, "int8": np.int8, "int4": np.uint8}
-LARGEST_NUMBER = 1e30  # means stay finite up to here, whatever the number of words; no training comes near it
+LARGEST_NUMBER = 1e30  # means stay finite up to here, whatever the number of words; no training run comes near it
 
 # Byte -> its two codes, the one of the lower four bits first: 0x9f -> 15 - 8 and 9 - 8.
 _CODES_OF_BYTE = np.stack([np.arange(256) % 16 - 8, np.arange(256) // 16 - 8], axis=1).astype(np.float32)
@@ -59,7 +59,7 @@ class PackedRows:
         return int(self.codes.nbytes + self.scales.nbytes)
 
     def take(self, ids: Sequence[int] | Ids, axis: int = 0) -> Vectors:
-        """Some rows, unpacked, as `ndarray.take` gives them."""
+        """Some rows, unpacked; called like `ndarray.take`."""
         return self._unpack(self.codes.take(ids, axis), self.scales.take(ids))
 
     def __getitem__(self, ids: Index) -> PackedRows:
@@ -95,7 +95,7 @@ Rows: TypeAlias = "Vectors | PackedRows"
 
 
 def as_array(rows: Rows) -> Vectors:
-    """All rows as float32, without a copy where they are that already."""
+    """All rows as float32, without a copy if they already are."""
     return rows.unpacked if isinstance(rows, PackedRows) else rows
 
 
@@ -121,7 +121,7 @@ def checked_rows(vectors: Rows, vocabulary: Vocabulary) -> Rows:
 
 
 def check_numbers(vectors: Vectors, vocabulary: Vocabulary) -> None:
-    """Raises an error that names the first word whose vector has NaN, infinity or a number out of all proportion."""
+    """Raises an error that names the first word whose vector has NaN, infinity or a number beyond LARGEST_NUMBER."""
     if vectors.min() >= -LARGEST_NUMBER and vectors.max() <= LARGEST_NUMBER:  # False for NaN too
         return
     row = int(np.flatnonzero(~(np.abs(vectors) <= LARGEST_NUMBER).all(axis=1))[0])
@@ -136,7 +136,7 @@ def check_finite(vectors: Vectors) -> None:
     """Raises an error if vectors that were just computed contain NaN or infinity: a memory-mapped model is never read
     in full, so its rows are checked where they are used.
 
-    The sum of squares shows it in a tenth of the time; only if it overflows is every number checked.
+    The sum of squares tells in a tenth of the time; only if it overflows is every number checked.
     """
     flat = vectors.reshape(-1)
     if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
@@ -146,7 +146,7 @@ def check_finite(vectors: Vectors) -> None:
 
 
 def is_mapped(array: Any) -> bool:
-    """Whether there is a file behind an array."""
+    """Whether an array is mapped from a file."""
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             return True
@@ -155,7 +155,7 @@ def is_mapped(array: Any) -> bool:
 
 
 def in_memory(rows: Rows) -> Rows:
-    """The same rows without a file behind them; those that have none are left as they are."""
+    """The same rows, copied if they are mapped from a file; otherwise unchanged."""
     if isinstance(rows, PackedRows):
         if not is_mapped(rows.codes) and not is_mapped(rows.scales):
             return rows
@@ -164,7 +164,7 @@ def in_memory(rows: Rows) -> Rows:
 
 
 def packed(vectors: Vectors, dtype: Dtype) -> Rows:
-    """`packed(vectors, "int8")`; "float32" gives the vectors as they are."""
+    """The vectors in fewer bits: `packed(vectors, "int8")`; "float32" returns them unchanged."""
     if dtype == "float32":
         return vectors
     n, dim = vectors.shape
@@ -190,6 +190,6 @@ def two_a_byte(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
 
 
 def codes_of_bytes(pairs: NDArray[Any], dim: int) -> NDArray[np.float32]:
-    """The opposite, (n, half of dim) bytes -> (n, dim) codes: [[0x7f]] -> [[7, -1]]."""
+    """The inverse, (n, half of dim) bytes -> (n, dim) codes: [[0x7f]] -> [[7, -1]]."""
     codes: NDArray[np.float32] = _CODES_OF_BYTE.take(pairs, 0).reshape(len(pairs), 2 * pairs.shape[1])[:, :dim]
     return codes

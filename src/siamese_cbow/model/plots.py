@@ -16,7 +16,7 @@ from siamese_cbow.base.arrays import Floats, Vectors
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.model.geometry import pca, units
 
-LABEL = 32  # characters of a text beside a heat map
+LABEL = 32  # characters of a text that labels a heat map
 CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 MANY = 16  # texts; with more, the cells show no numbers
 
@@ -56,7 +56,7 @@ def plot_similarity(
 
 
 def _label(ax: Any, words: Sequence[str], places: Floats) -> None:
-    """Label each point at the first free one of its four corners."""
+    """Label each point at the first of its four corners that is free."""
     ax.figure.draw_without_rendering()  # computes the positions of points and text
     taken: list[Any] = []
     for word, place in zip(words, places, strict=True):

@@ -1,6 +1,6 @@
 """A model as a folder, which sentence-transformers and model2vec load as it is.
 
-    model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `folder_format`; the last, for unknown words, is 0
+    model.safetensors  tensor `embeddings`, (n_words + 1, dim), see `folder_format`; the last row (unknown words) is 0
     vocabulary.txt     `count word`, one word per line, in the order of the rows
     tokenizer.json     the tokenizer and the words again, for the `tokenizers` library
     config.json        format version, shape, tokenizer settings, where the model comes from, hashes of the files
@@ -12,7 +12,8 @@
 
 A 4-bit model, which other libraries can't read, is written with one byte per number, so that all three libraries get
 the same vectors; on request it keeps its 4 bits, without tokenizer.json and modules.json. Nothing in the folder can run
-code. The vectors are memory-mapped, not read: loading takes as long as reading the words.
+code. The vectors are memory-mapped, not read: loading takes as long as reading the words. Other formats are in
+`formats`.
 """
 
 from __future__ import annotations
@@ -71,10 +72,10 @@ _MODULES = [
 def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log: Path | None = None) -> None:
     """Writes a model to a folder, completely or not at all; the same model gives the same bytes.
 
-    An existing siamese-cbow model is replaced; anything else there, or an unfinished training, is an error.
+    An existing siamese-cbow model is replaced; anything else there, or an unfinished training run, is an error.
 
-    int4  write a model of 4 bits as it is, half as large: other libraries can't read it then
-    log   the log of its training, copied into the folder
+    int4  write a 4-bit model as it is, at half the size; other libraries can't read it then
+    log   its training log, copied into the folder
     """
     from siamese_cbow.base.files import atomic_folder  # only writers need it
     from siamese_cbow.model.card import model_card
@@ -137,7 +138,7 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
 
 
 def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that every model has. Other libraries can't read 4 bits, so they get nothing to misread."""
+    """The files that every model has. Other libraries can't read 4 bits, so they get no files to misread."""
     if dtype != "int4":
         return HASHED
     return (VECTORS, VOCABULARY, TOKENIZER) if tokenizer.get("kind") == "json" else (VECTORS, VOCABULARY)
@@ -147,7 +148,7 @@ def _files(dtype: Dtype, tokenizer: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def check_is_model(given: Any) -> None:
-    """Raises an error of a name: what makes other models takes models, and `load` finds them."""
+    """Raises an error for a model's name: only `load` takes names, other functions take models."""
     if not isinstance(given, Model):
         name = given if isinstance(given, str) else "models/NAME"
         raise InputError(f"the model is {given!r:.60} ({type(given).__name__}); expected a model: sc.load({name!r})")
@@ -156,7 +157,7 @@ def check_is_model(given: Any) -> None:
 def check_target(path: Path, *, trains: bool = False) -> None:
     """Raise an error unless a model may be written to `path`, whose content would be deleted.
 
-    trains  the writer is a training run, which itself decides about an unfinished one
+    trains  the writer is a training run, which decides itself what to do with an unfinished one
     """
     from siamese_cbow.base.disk import check_replaceable
 
@@ -208,7 +209,7 @@ def _config(model: Model) -> dict[str, Any]:
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
-    """The content of config.json, with everything in it that `load` relies on."""
+    """The content of config.json, checked to hold everything that `load` relies on."""
     path, config = folder / CONFIG, FORMAT.read_config(folder)
     for key, kind in (("n_words", int), ("dim", int), ("tokenizer", dict), ("info", dict), ("files", dict)):
         if not isinstance(config.get(key), kind):
@@ -222,7 +223,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
     """The words of a file with a verified hash: no need to check every line, as `Vocabulary.read` does."""
     text = path.read_bytes().decode("utf-8", "replace")
-    if not LazyVocabulary.plain(text):  # such as a word with a space in it, from another program's vectors
+    if not LazyVocabulary.plain(text):  # for instance a word with a space, from another program's vectors
         return Vocabulary.read(path, languages=languages)
     return LazyVocabulary(text, languages)
 

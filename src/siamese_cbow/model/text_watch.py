@@ -1,10 +1,11 @@
 """Warns once about text that does not suit a model: in another language, or of mostly unknown words.
 
-    English model, German texts    ->   43% of the words have no vector of their own: the text looks German (de), ...
-    "qapla batlh jajvam"           ->   none of the words has a vector of its own (qapla, batlh, jajvam): ...
+    English model, German texts  ->  43% of the words are not in the model's vocabulary: the text looks German (de), ...
+    "qapla batlh jajvam"         ->  none of the words is in the model's vocabulary (qapla, batlh, jajvam); ...
 
 Every `Encoder` has a watch and shows it the texts it encodes, on either path, so that all commands, the server and the
-library give the same warning. It inspects only the first few hundred texts: after that it costs nothing.
+library give the same warning. It inspects only the first few hundred texts: after that it costs nothing. It changes and
+refuses no text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 LOOK_AT = 300  # texts, and characters of each
 SINGLE = 50  # single texts that are collected before they are inspected: the first results should be fast
-FEW_WORDS = 20  # a warning about fewer words may be repeated for many
+FEW_WORDS = 20  # a warning about fewer words may be repeated once there are more
 MANY, MOST = 0.1, 0.5  # shares of unknown words: another language is likely; worth a warning
 NAMED, LETTERS = 3, 40  # unknown words quoted, and letters of each
 
@@ -63,7 +64,7 @@ class TextWatch:
         self._unknown += [word for word in words if word not in self._vocabulary]
 
     def remark(self) -> str:
-        """The warning about the texts so far; "" if there is none."""
+        """The warning about the texts seen so far; "" if there is none."""
         share = len(self._unknown) / max(1, self._n_words)
         if 0 < self._n_words < FEW_WORDS and share == 1:
             named = ", ".join(f"{word:.{LETTERS}}" for word in list(dict.fromkeys(self._unknown))[:NAMED]) + (
@@ -105,7 +106,7 @@ def _warn(remark: str) -> None:
 
 
 def not_a_word(word: Any, vocabulary: Vocabulary, tokenizer: Tokenizer) -> str:
-    """What to say when a word has no vector: "the word 'Cat' is not in the model's vocabulary; did you mean 'cat'?"."""
+    """The error message for an unknown word: "the word 'Cat' is not in the model's vocabulary; did you mean 'cat'?"."""
     if not isinstance(word, str):
         return f"the word is {word!r:.60}; expected a string"
     known = [form for form in tokenizer.words(word) if form in vocabulary]

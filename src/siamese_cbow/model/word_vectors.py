@@ -42,7 +42,7 @@ class WordVectors:
     tokenizer   how text is split into words
     info        where they come from (recipe, corpus, ...); may be given as a dict
     undo        how to undo the post-processing, if there was any
-    given_ngrams  n-gram vectors that were fitted before; without them, they are fitted on first use
+    given_ngrams  n-gram vectors that were fitted earlier; if None, they are fitted on first use
     """
 
     vocabulary: Vocabulary
@@ -63,7 +63,7 @@ class WordVectors:
         ngrams: NGramVectors | None = None,
     ) -> None:
         checked = ModelInfo.of(info or {})
-        self.__dict__.update(  # a frozen dataclass has no other way
+        self.__dict__.update(  # a frozen dataclass refuses assignments
             vocabulary=vocabulary,
             rows=checked_rows(vectors, vocabulary),
             tokenizer=tokenizer or Tokenizer(),
@@ -137,7 +137,7 @@ class WordVectors:
         return list(self.vocabulary.languages)
 
     def _check_one_language(self) -> None:
-        """Texts don't say their language, and none of their words would be found."""
+        """Refuse texts for a multilingual model: they don't say their language, so none of their words would match."""
         if self.languages:
             raise InputError(
                 f"this model has {len(self.languages)} languages ({', '.join(self.languages)}); choose that "
@@ -166,7 +166,7 @@ class WordVectors:
     def neighbours(
         self, word_or_text: str | Vectors, k: int = 10, *, topn: int | None = None, all_forms: bool = False
     ) -> list[tuple[str, float]]:
-        """The k words nearest to a word, a text or a vector, with their cosines, without the words of the text itself.
+        """The k words nearest to a word, text or vector, with their cosines; the text's own words are left out.
 
         `neighbours("cat", k=2)` -> [("kitten", 0.83), ("dog", 0.71)]
         topn       gensim's name for k
@@ -201,7 +201,7 @@ class WordVectors:
         *,
         all_forms: bool = True,
     ) -> list[tuple[str, float]]:
-        """The words nearest to the sum of the positive words less the negative ones, each at length 1, as in gensim.
+        """The words nearest to the sum of the positive words minus the negative ones, each at length 1, as in gensim.
 
         `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]; a vector can stand for a word
         """
@@ -220,7 +220,7 @@ class WordVectors:
     def _nearest_but(
         self, ids: Collection[int], words: Sequence[str], target: Vectors, k: int, all_forms: bool
     ) -> list[tuple[str, float]]:
-        from siamese_cbow.model.forms import one_of_each_stem  # comparing texts does without stems
+        from siamese_cbow.model.forms import one_of_each_stem  # imported late: comparing texts needs no stems
 
         if not target.any():
             raise InputError("the words add up to a zero vector, which has no neighbours; expected other words")
@@ -245,21 +245,21 @@ class WordVectors:
 
     @property
     def fallback(self) -> Fallback:
-        """What unknown words count as: "none", nothing; "prefix", the known word with the longest common beginning;
-        "ngrams", a vector made of their letters."""
+        """How unknown words count: "none", not at all; "prefix", as the known word with the longest common prefix;
+        "ngrams", with a vector composed of their letters."""
         if self.info.unknown_words == "ngrams" and self.tokenizer.settings().get("kind") == "json":
             return "none"  # its tokens are subwords, whose letters are not accessible
         return self.info.unknown_words or "none"
 
     @cached_property
     def ngrams(self) -> NGramVectors:
-        """The vectors of character n-grams that unknown words are made of: as given, or else fitted now."""
+        """The vectors of character n-grams that unknown words are composed of: those given, or fitted now."""
         from siamese_cbow.model.ngram_vectors import fitted  # models without them start faster
 
         return self.given_ngrams or fitted(self.vocabulary, self.vectors)
 
     def counts_as(self, word: str) -> str | None:
-        """The known word that a word counts as in a text: itself, with the fallback "prefix" another one, or None.
+        """The known word that a word counts as in a text: itself, another one with the fallback "prefix", or None.
 
         `model.with_fallback("prefix").counts_as("playfully")` -> "play"
         """
@@ -268,14 +268,14 @@ class WordVectors:
         return None if known is None else self.vocabulary.words[known]
 
     def word_row(self, word: str) -> Vectors | None:
-        """The vector that a word has in a text, (dim,): its own, that of `counts_as`, one made of n-grams, or None."""
+        """The vector that a word has in a text, (dim,): its own, that of `counts_as`, one of n-grams, or None."""
         known = self.counts_as(word)
         if known is not None:
             return self.vector(known)
         return self.ngrams.row(word) if self.fallback == "ngrams" else None
 
     def made_of(self, word: str, k: int = 3) -> str:
-        """What stands in for an unknown word, in words: "nothing", "play", "built from its letters; near ...".
+        """What a word counts as, for readers: "nothing", "play", "built from its letters; near ...".
 
         `model.made_of("covid")` -> 'built from its letters; near "cowed", "covets", "covet"'
         """
@@ -294,5 +294,5 @@ class WordVectors:
         return [word for word in dict.fromkeys(self.tokenizer.words(text)) if word not in self.vocabulary]
 
     def remark_on(self, texts: Sequence[str]) -> str:
-        """What to know before these texts are compared: "41% of the words are ...: the text looks German", or ""."""
+        """The warning about these texts: "41% of the words are not ...: the text looks German ...", or ""."""
         return remark_on(texts, self.vocabulary, self.tokenizer, self.info.language)

@@ -13,16 +13,16 @@
       [Counters, TrainingState, first_state, initial_model, random_matrices]
     plan          what a run will do, before any work: words, batches, schedule of several streams
       [Plan, fitted_to, plan_of, remarks_on_fit]
-    loop          goes through the batches, counts, calls callbacks; a run gives a model at any time
+    loop          runs the batches, counts, calls callbacks; a run gives a model at any time
       [BatchTrainer, Callback, Run]
     checkpoint    the files of an unfinished run: checkpoints and log
       [CHECKPOINT_FILES, Checkpoint, Checkpoints, TrainingLog]
     saved_run     training into a folder; resumes after any interruption
       [LOG, about_run, clear_run, is_finished, open_run, train_into]
-    ahead         on a fresh machine: kernels compiled in another process while this one reads text [compiled_ahead]
+    ahead         on a fresh machine: compiles kernels in another process while this one reads text [compiled_ahead]
     siamese_cbow  the recipe that users train with, its input, and recipes in files
       [SiameseCBOW, are_streams, read_recipe, recipe_text, write_recipe]
 
-Does not read text (`text`, `stream`): what is not yet a stream goes to `prepare`. Does not compute losses or gradients
-(`kernels`). `transform.postprocessing` finishes the rows; `baselines` has other ways to train word vectors.
+Does not read text (`text`, `stream`): input that is not yet a stream goes to `prepare`. Does not compute losses or
+gradients (`kernels`). `transform.postprocessing` finishes the rows; `baselines` has other ways to train word vectors.
 """

@@ -1,4 +1,4 @@
-"""Training kernels, compiled in another process while this one reads text; only on a fresh machine.
+"""Compiles the training kernels in another process while this one reads text; only on a fresh machine.
 
     with compiled_ahead(recipe) as kernels:
         stream = prepare(text)
@@ -30,7 +30,7 @@ CODE = (
 
 
 class CompilingProcess:
-    """The process; `None` if it isn't needed: the kernels are compiled, or there is only one core."""
+    """The process that compiles; `None` if the kernels are already compiled or there is only one core."""
 
     def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
         self._process = process

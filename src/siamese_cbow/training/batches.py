@@ -1,8 +1,8 @@
-"""How a stream is divided into batches, and whether it can be: every error is raised before any work.
+"""How a stream is divided into batches, or why it can't be: every error is raised before any work.
 
 A text is divided into units of `run_length` consecutive sentences, regardless of documents; adjacency inside a unit
-still stops at the end of a document. So no list of units is needed: unit 7 starts at sentence 7 x run_length. Epochs
-divide at different places in turn. In a stream of groups, the units are the groups.
+still stops at the end of a document. So no list of units is needed: unit 7 starts at sentence 7 x run_length. From
+epoch to epoch, the boundaries shift by one sentence. In a stream of groups, the units are the groups.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.words.vocabulary import Vocabulary
 
 NO_LIMIT = 2**62
-ALL_ALIKE = np.zeros(0, np.float32)  # weights of words
+ALL_ALIKE = np.zeros(0, np.float32)  # word weights that are all 1
 BLOCK = 1 << 20  # ids translated at a time
 
 
@@ -84,7 +84,7 @@ def text_arrays(
     stems: Stems = NO_STEMS,
     vocabulary: Vocabulary | None = None,
 ) -> Text:
-    """The stream as the kernels take it, with the ids of `vocabulary` if that isn't its own. Files stay on disk."""
+    """The stream as the kernels take it, with the ids of `vocabulary` if that is another one. Files stay on disk."""
     vocabulary = vocabulary or stream.vocabulary
     return Text(
         ids=_translated(stream, vocabulary),
@@ -132,10 +132,10 @@ def keep_chances(counts: NDArray[np.int64] | Floats, subsample: float) -> Floats
 
 
 def epoch_keys(seed: int, shape: Shape, epoch: int, *, in_turn: bool = True) -> Keys:
-    """The randomness of an epoch.
+    """The random keys of an epoch.
 
-    in_turn  only the first offset of runs is drawn, the next ones follow. Drawn offsets repeat, and neighbours
-             separated in one epoch could be separated in the next as well
+    in_turn  draw only the first epoch's offset of runs and count on from it. Offsets drawn for each epoch repeat, so
+             neighbours separated in one epoch could be separated in the next as well
     """
     drawn = key(seed, 0 if in_turn else epoch, Purpose.SHIFT)
     shift = (int(drawn) + (epoch if in_turn else 0)) % shape.run_length

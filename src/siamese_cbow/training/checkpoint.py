@@ -8,14 +8,16 @@
             state.json            counters and tallies, and a hash of each array
 
 A checkpoint is written to a temporary folder, synced and renamed, so neither kill -9 nor a full disk leaves half
-of one. An old one is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted.
+of one. An old one is deleted only when two newer ones are safe. Hashes are checked before a checkpoint is trusted. When
+to save, and what may be resumed, is decided in `saved_run`.
 
 A line of the log is JSON:
 
     {"step": 420, "epoch": 0, "examples": 107520, "words": 2413011, "learning_rate": 0.048, "loss": 3.1416}
 
-`loss` is the mean over the examples since the previous line. Sums are float64 and nothing depends on threads or clocks:
-two runs of one recipe write the same bytes, and so does a run that was interrupted and resumed.
+`loss` is the mean over the examples since the previous line; `epoch_loss` and `epoch_examples`, not shown here, are the
+sums of the epoch so far. Sums are float64 and nothing depends on threads or clocks: two runs of one recipe write the
+same bytes, and so does a run that was interrupted and resumed.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ KEPT = 2
 FORMAT_VERSION = 1  # 0.1.0 wrote none
 STATE = "state.json"
 OURS = (STATE, "*.npy")  # everything in a checkpoint
-# Everything that a folder of checkpoints may hold, even after a process was killed.
+# Everything that a folder of checkpoints may hold, even after the process was killed.
 CHECKPOINT_FILES = tuple(
     f"{folder}/{name}" for folder in ("checkpoint-*", ".checkpoint-*.tmp/new", ".checkpoint-*.tmp/old") for name in OURS
 )
@@ -118,7 +120,7 @@ def _read(path: Path) -> Checkpoint:
 
 
 class TrainingLog:
-    """The log of a run."""
+    """The log of a run, a file of JSON lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -132,7 +134,7 @@ class TrainingLog:
         self._last = lines[-1] if lines else {}
 
     def write(self, counters: Counters, learning_rate: float) -> None:
-        """Adds a line."""
+        """Adds a line; `loss` covers the examples since the last one."""
         last = self._last if self._last.get("epoch") == counters.epoch else {"epoch_loss": 0.0, "epoch_examples": 0}
         examples = counters.loss_examples - last["epoch_examples"]
         line = {

@@ -1,6 +1,6 @@
 """The engine: owns the memory that kernels work in, and runs chunks of batches through them.
 
-Knows no epochs, schedules or recipes: it is told which batches to run, at which learning rates.
+Knows no epochs, schedules or recipes: the caller says which batches to run, at which learning rates.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from siamese_cbow.machine.threads import Phases, ThreadTeam
 from siamese_cbow.training.strips import StripLayout
 
 # About 60 ms of work: waking the threads costs nothing in comparison, and an interrupt is still handled at once. With
-# an eighth of it, two threads lost a fifth of their speed.
+# an eighth of that, two threads lost a fifth of their speed.
 _CHUNK_TOKENS = 1 << 20
 
-# by whether the objective samples its negatives: the kernel, and its number of phases per batch
+# Whether the objective samples its negatives -> the kernel, and its number of phases per batch
 KERNELS: Mapping[bool, tuple[Callable[..., None], int]] = {
     True: (train_sampled, SAMPLED_PHASES),
     False: (train_in_batch, IN_BATCH_PHASES),
@@ -76,7 +76,7 @@ class BatchPicker:
         return max(1, n_tokens // (mean_tokens * self.capacity))
 
     def chunk(self, keys: Keys, first_batch: int, n: int, n_phases: int) -> Batches:
-        """The batches `first_batch, first_batch + 1, ...` of an epoch, n of them, for a kernel with so many phases."""
+        """The n batches `first_batch, first_batch + 1, ...` of an epoch, for a kernel of `n_phases` phases."""
         picked = self.pick(keys, first_batch, n)
         phases, loss, examples = Phases.of(n, n_phases), np.zeros(n, np.float64), np.zeros(n, np.int64)
         return Batches(self.text, self.shape, keys, picked, self._tokens(picked), phases, loss, examples)
@@ -99,7 +99,7 @@ class BatchPicker:
         return picked
 
     def _tokens(self, picked: Picked) -> Tokens:
-        """Room for the words of these sentences."""
+        """Memory for the words of these sentences."""
         bounds = np.concatenate([[0], np.cumsum(picked.n_tokens + 1)])
         n, size, array = len(picked.n_tokens), int(bounds[-1]), self.scratch.array
         return Tokens(

@@ -1,6 +1,6 @@
 """The training loop and its callbacks: a plan becomes a run, and the run gives the model.
 
-Between two chunks of batches the loop checks the loss and calls the callbacks. It knows no files: see
+Between two chunks of batches, the loop checks the loss and calls the callbacks. It writes no files: see
 `training.saved_run` for checkpoints and logs.
 """
 
@@ -56,7 +56,7 @@ class Run:
     def model(self, **together: int) -> Model:
         """The current model; further training does not change it.
 
-        together  what to record about other workers it was trained with
+        together  numbers to record about a run shared by several workers
         """
         mix, vocabulary, counters = self.plan.mix, self.plan.vocabulary, self.state.counters
         trained = {"epochs": counters.epoch, "examples": counters.examples, "words": counters.words, **together}
@@ -69,7 +69,7 @@ class Run:
             **({} if self.plan.start is None else _inherited(self.plan.start)),
         }
         learnt = self.state.folded(self.plan.stems)
-        if len(self.plan.word_weights):  # from now on a plain mean gives the same
+        if len(self.plan.word_weights):  # so that a plain mean of the model's rows includes the weights
             learnt *= self.plan.word_weights[:, None]
         self._check_lengths(learnt)
         vectors, undo = folded(learnt, vocabulary, self.plan.end, overwrite=True)
@@ -96,7 +96,7 @@ class Run:
 
 
 def _inherited(model: Model) -> dict[str, Any]:
-    """What stays true of a model that is trained further: its origin.
+    """What stays true of a starting model when training continues: its origin.
 
     {"licence": "CC BY-SA", "scores": {}} -> {"start": {"licence": "CC BY-SA"}}
     """
@@ -118,10 +118,10 @@ class Callback:
     20 of 20 batches, 124 examples
 
     every: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
-    an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that is.
+    an epoch. 0: after every chunk of batches, some tens of milliseconds, wherever that ends.
 
-    An exception raised in a callback ends the run. The state is then that at the end of a batch, so `train` can
-    resume from it.
+    An exception raised in a callback ends the run. The state is then that of a completed batch, so `train` can resume
+    from it.
     """
 
     every: int = 0
@@ -150,9 +150,9 @@ def train(
     callbacks: Sequence[Callback] = (),
     state: TrainingState | None = None,
 ) -> Run:
-    """Trains to the end, from the start or from a given state (which is changed). The result depends on nothing else.
+    """Trains to the end, from the start or from `state`, which is changed in place. Nothing else affects the result.
 
-    `progress` advances by words; give its bar `plan.recipe.n_epochs * mix.n_tokens` as total.
+    `progress` advances by words; its total is `plan.recipe.n_epochs * mix.n_tokens`.
     """
     run = Run(plan, state or first_state(plan.recipe, plan.vocabulary, progress, stems=plan.stems))
     with ThreadTeam(thread_count(threads)) as team:
@@ -207,7 +207,7 @@ def _engines(plan: Plan, team: ThreadTeam) -> list[Engine]:
 
 
 def objective_of(recipe: Recipe) -> Objective:
-    """What the recipe minimises, as numbers."""
+    """The recipe's objective, as numbers for the kernels."""
     kind = OBJECTIVES[recipe.objective]
     return Objective(
         kind=kind.number,
@@ -220,7 +220,7 @@ def objective_of(recipe: Recipe) -> Objective:
 
 
 def _chunk(run: Run, engines: Sequence[Engine], callbacks: Sequence[Callback], progress: Progress, most: int) -> None:
-    """The next batches of one stream, at most this many, up to the next one that a callback wants to see."""
+    """Trains on the next batches of one stream, at most `most`, up to the next one that a callback waits for."""
     counters = run.state.counters
     stream, turn, first, n = run.plan.schedule.stretch(counters.epoch, counters.batch)
     engine, shape = engines[stream], run.plan.shapes[stream]

@@ -22,7 +22,7 @@ def rule_of(
     l2: float = 0.0,
     to_start: bool = False,
 ) -> Rule:
-    """An optimiser, as numbers."""
+    """An optimiser, as numbers for the kernels."""
     kind = OPTIMIZERS[optimizer]
     return Rule(
         kind=kind.number,
@@ -37,7 +37,7 @@ def rule_of(
 
 
 def state_shapes(optimizer: OptimizerName, n_rows: int, width: int) -> list[tuple[int, int]]:
-    """The shapes of an optimiser's two states: state_shapes("adagrad", 50_000, 304) -> [(50000, 1), (1, 1)]."""
+    """The shapes of an optimiser's two states: `state_shapes("adagrad", 50_000, 304)` -> [(50000, 1), (1, 1)]."""
     shapes = {"": (1, 1), "one": (n_rows, 1), "row": (n_rows, width)}
     return [shapes[columns] for columns in OPTIMIZERS[optimizer].state]
 
@@ -45,7 +45,7 @@ def state_shapes(optimizer: OptimizerName, n_rows: int, width: int) -> list[tupl
 def learning_rates(recipe: Recipe, first_step: int, n: int, n_steps: int) -> NDArray[np.float32]:
     """The learning rates of batches `first_step, first_step + 1, ...` of `n_steps` in total.
 
-    Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25; spread over twice the epochs -> 1, 0.875, 0.75, 0.625
+    Rate 1, linear decay, 4 steps -> 1, 0.75, 0.5, 0.25; with decay over twice the epochs -> 1, 0.875, 0.75, 0.625
     """
     n_decay = n_steps * (recipe.decay_epochs or recipe.n_epochs) / recipe.n_epochs
     left = 1 - np.arange(first_step, first_step + n) / max(1, n_decay) if recipe.decay == "linear" else np.ones(n)

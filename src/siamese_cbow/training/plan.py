@@ -1,6 +1,6 @@
 """What a run will do, worked out in advance: its words, how streams are divided, the order of the batches.
 
-Every error about streams that nothing can be learnt from, or that don't fit together, is raised here.
+Every error about streams that have nothing to learn from, or that don't fit together, is raised here, before training.
 
 An epoch of several streams is divided into rounds of about 256 batches. Each round takes its share of every stream,
 one stream after the other:
@@ -8,10 +8,10 @@ one stream after the other:
     90 batches of text, 30 of pairs, 3 rounds  ->  30 text, 10 pairs, 30 text, 10 pairs, 30 text, 10 pairs
 
 A batch comes from one stream: among captions, an encyclopedia sentence would be too easy a negative to learn from.
-(Rounds, because short series of batches cost speed: the threads start and stop for each.)
+(Rounds are long because short series of batches cost speed: the threads start and stop for each.)
 
-The n-th batch taken from a stream is the n-th of that stream, whatever the epoch: after its last batch it starts over
-in another order. So an epoch may pass over a stream several times, or over a tenth of it.
+Batches are counted per stream across epochs: after its last batch, a stream starts over in another order. So an epoch
+may pass over a stream several times, or over a tenth of it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def rate_of_init(n_tokens: int) -> float:
     """The learning rate for continuing from a model, on a text of this many words: `rate_of_init(15_000)` -> 0.002.
 
     A fresh optimiser has no state and takes long steps: at the rate of a new model, a small text spoils the rows of all
-    its words before it has taught any. The less text, the shorter the steps.
+    its words before it has improved any. The less text, the shorter the steps.
     """
     return float(f"{0.01 * min(1.0, (n_tokens / 150_000) ** 0.7):.2g}")
 
@@ -101,7 +101,7 @@ def remarks_on_fit(recipe: Recipe, fitted: Recipe, mix: Mix) -> list[str]:
 
 
 def _remarks_on_start(name: str, model: Model, mix: Mix) -> list[str]:
-    """Messages about a starting model that has another language than the text, or a newer rule."""
+    """Messages about a starting model whose language differs from the text's, or whose tokenizer rule is newer."""
     remarks, rule = [], getattr(model.tokenizer, "rule", 0)  # foreign tokenizers have none
     own, start = (find_language(code or "") for code in (mix.known_language, model.info.language))
     if own is not None and start is not None and own != start:
@@ -138,7 +138,7 @@ class Schedule:
         self._starts = np.sum([rounds * share // self._n_rounds for share in self._shares], axis=0)
 
     def stretch(self, epoch: int, batch: int) -> Stretch:
-        """The batches from `batch` of an epoch on, up to the start of another stream or of its next turn."""
+        """The batches of an epoch from number `batch` on, up to another stream or the next pass over this one."""
         number = int(np.searchsorted(self._starts[:-1], batch, side="right")) - 1
         at = int(self._starts[number])
         for stream, share in enumerate(self._shares):
@@ -152,7 +152,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that has not begun."""
+    """A run that has not started."""
 
     recipe: Recipe
     mix: Mix
@@ -170,15 +170,15 @@ class Plan:
 
     @property
     def end(self) -> Postprocess:
-        """What is done to the rows at the end, minus what was already done to those of the starting model."""
+        """The final steps on the rows, without the directions that the starting model already lacks."""
         left = max(0, self.recipe.common_directions - self.taken_out)
         return replace(self.recipe.end, common_directions=left)
 
     @property
     def spelling(self) -> float:
-        """How strongly rare words are then pulled towards their letters; 0 if letters are no better guess.
+        """How strongly rare words are then pulled towards their n-grams; 0 if n-grams are no better guess.
 
-        Rows of a starting model have counts of their own, which this text doesn't show; and letters don't tell which
+        Rows of a starting model have counts of their own, which this text doesn't show; and n-grams don't tell which
         words of two languages are translations.
         """
         return 0.0 if self.recipe.init is not None or self.vocabulary.languages else self.recipe.spelling

@@ -1,8 +1,8 @@
 """Recipes: all settings of a training run, frozen and checked. Each option is described once, in its field.
 
-From its field (see `base.options`) follow the check, the option of `siamese-cbow train` with its help, the key in TOML
-files and, by `paper=`, the published recipe. A recipe knows nothing of the text, and the number of threads is not part
-of it: no result depends on it. `training.siamese_cbow` trains with a recipe, and reads and writes recipe files.
+The field (see `base.option_fields`) defines the check, the option of `siamese-cbow train` with its help, the key in
+TOML files and, by `paper=`, the value in the published recipe. A recipe knows nothing about the text, and the number of
+threads is not part of it: no result depends on it. `training.siamese_cbow` trains with recipes, reads and writes them.
 """
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
@@ -215,17 +215,17 @@ class Recipe:
 
     @property
     def n_epochs(self) -> int:
-        """Passes over the text; 1 for a recipe that is not fitted to a text."""
+        """Passes over the text; 1 if the recipe has not been fitted to a text."""
         return self.epochs or 1
 
     @property
     def rate(self) -> float:
-        """The initial learning rate; unless set, that of a new model."""
+        """The initial learning rate; by default that of a new model."""
         return self.learning_rate or NEW_RATE
 
     @property
     def end(self) -> Postprocess:
-        """What is done to the rows at the end of every run, before `postprocess`."""
+        """The steps on the rows at the end of every run, before `postprocess`."""
         return Postprocess(
             idf_power=self.idf_power, length_power=self.length_power, common_directions=self.common_directions
         )
@@ -238,7 +238,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Saving:
-    """When training into a folder saves something: see `training.saved_run`."""
+    """When training into a folder saves checkpoints and snapshots: see `training.saved_run`."""
 
     checkpoint_minutes: float = option(5.0, "Minutes between checkpoints.", at_least=0)
     snapshot_batches: int = option(0, "Save a snapshot as OUTPUT@N every so many batches; 0: never.", at_least=0)
@@ -249,7 +249,7 @@ class Saving:
 
 
 def check_batch(batch_size: int, run_length: int) -> None:
-    """Checks that a batch can hold its parts."""
+    """Checks that a batch can hold a run."""
     if batch_size < run_length:
         raise SettingsError(
             f"batch_size is {batch_size} but run_length is {run_length}; expected a batch size of at least one run"
@@ -261,8 +261,8 @@ _PAPER = {entry.name: entry.paper for entry in options(Recipe) if entry.paper is
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "contrastive": {},
     "paper": _PAPER,
-    # What the program behind the paper's figures did beyond what the paper says: vectors after the first of five
-    # epochs, single sentences shuffled, only those with two neighbours, negatives drawn without checking them.
+    # What the program behind the paper's figures did beyond what the paper says: it took the vectors after the first of
+    # five epochs, shuffled single sentences, used only those with two neighbours, and didn't check the negatives drawn.
     "paper-program": {
         **_PAPER,
         **{entry.name: entry.program for entry in options(Recipe) if entry.program is not None},

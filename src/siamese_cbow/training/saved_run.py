@@ -4,9 +4,9 @@
     models/books/               when it is done: the model, and the log as training.jsonl
     models/books@epoch1/        intermediate models, if requested
 
-The same command, given again, resumes the run. A folder that holds anything else is never touched. Ctrl-C, SIGTERM
-and SIGHUP are handled between two batches, after saving a checkpoint; after the last batch, once the model is
-saved. A folder has one writer at a time.
+Running the same command again resumes the run. A folder that holds anything else is never touched. Ctrl-C, SIGTERM and
+SIGHUP stop the run between two batches, after saving a checkpoint; after the last batch, the model is still saved. A
+folder has one writer at a time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from siamese_cbow.training.state import Counters, first_state
 from siamese_cbow.transform.settings import Postprocess
 
 LOG = "log.jsonl"
-FORMAT_VERSION, WITH_DRAWN_OFFSETS = 2, 1  # an older run continues as it began, see `Plan.in_turn`
+FORMAT_VERSION, WITH_DRAWN_OFFSETS = 2, 1  # a run of version 1 continues as it began, see `Plan.in_turn`
 TOGETHER = ("workers", "average_every")  # of a run shared by several workers of a cluster
 LOG_LINES = 1000  # of a run, about
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -57,7 +57,9 @@ def train_into(
     progress: Progress = SILENT,
     callbacks: Sequence[Callback] = (),
 ) -> Model:
-    """Trains and saves the model in `output`; resumes an unfinished run of the same recipe and streams.
+    """Trains and saves the model in `output`: `train_into("models/books", SiameseCBOW(), stream)`.
+
+    An unfinished run of the same recipe and streams is resumed.
 
     restart  discard the model or the unfinished run in `output` and start over
     """
@@ -108,7 +110,7 @@ def _train_into(
 
 
 def _check_place(counters: Counters, plan: Plan) -> None:
-    """Raises an error unless the plan has this position: a checkpoint may be damaged, or from another schedule."""
+    """Raises an error unless this position exists in the plan: the checkpoint may be damaged or of another schedule."""
     n_batches = plan.schedule.n_batches
     step = counters.epoch * n_batches + counters.batch
     if not (0 <= counters.epoch <= plan.recipe.n_epochs and 0 <= counters.batch <= n_batches and counters.step == step):
@@ -212,7 +214,7 @@ class _Snapshots(Callback):
 
 
 def about_run(recipe: Recipe, mix: Mix) -> dict[str, Any]:
-    """What decides whether a run may be resumed."""
+    """The recipe and the text of a run, which must be equal for it to be resumed."""
     return {"format_version": FORMAT_VERSION, "recipe": recipe.settings(), "corpus": mix.fingerprint}
 
 
@@ -279,7 +281,7 @@ def _read_about(path: Path) -> dict[str, Any]:
 
 def _differences(begun: dict[str, Any], wanted: dict[str, Any]) -> str:
     """`corpus, dim 300 -> 100`: what differs between two runs, for a message."""
-    usual = {option.name: option.default for option in options(Recipe)}  # for options that an older run did not have
+    usual = {option.name: option.default for option in options(Recipe)}  # for options that an older run lacks
     usual |= dict.fromkeys(TOGETHER)
     old, new = ({**usual, **run["recipe"], **{k: run[k] for k in TOGETHER if k in run}} for run in (begun, wanted))
     changed = [f"{name} {old[name]} -> {new[name]}" for name in sorted({*old, *new}) if old.get(name) != new.get(name)]

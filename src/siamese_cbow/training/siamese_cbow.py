@@ -3,8 +3,8 @@
     SiameseCBOW(dim=300, seed=1).train("books/")    contrastive, the default: a batch's other sentences are negatives
     SiameseCBOW.paper().train(stream)               the published recipe: two sampled negatives, softmax of cosines, SGD
 
-Text is first turned into a stream by `prepare`. In a list, strings are the texts themselves, each its own document,
-unless all of them are names of files.
+`prepare` first turns text into a stream. In a list, strings are the texts themselves, each its own document, unless all
+of them are names of files.
 
 A file is flat, one option per line, and may name the recipe it modifies:
 
@@ -12,7 +12,7 @@ A file is flat, one option per line, and may name the recipe it modifies:
     dim = 100
     negatives = 5
 
-Making a recipe trains nothing. To train into a folder, with checkpoints: see `training.saved_run`.
+Constructing a recipe trains nothing. To train into a folder, with checkpoints, see `training.saved_run`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from siamese_cbow.training.loop import Callback
 
 
-FORMAT_VERSION = 1  # of files; those of 0.1.0 and most handwritten ones have none
+FORMAT_VERSION = 1  # of recipe files; those of 0.1.0 and most handwritten ones have none
 
 
 _TO_TRAIN = "pass {0} to train: SiameseCBOW().train(TEXT, {0}={1}), or --{2} {1}"
-# What other libraries set where we make a recipe, and what to do about it.
+# Arguments that constructors of other libraries take -> what to do with them here
 ELSEWHERE = {
     "": "options have names (dim=300), and text goes to train: SiameseCBOW().train(TEXT)",
     **dict.fromkeys(("sentences", "texts", "corpus_file"), "text goes to train: SiameseCBOW().train(TEXT)"),
@@ -69,12 +69,12 @@ class SiameseCBOW(Recipe):
     ) -> Model:
         """Trains a model on text or streams; the result is byte-identical on any number of threads.
 
-        source     a stream, or several (`[text, pairs]`, or a `Mix`, which says how often an epoch goes through each);
-                   the name of a stream's folder, of files or folders of text; texts, each a document of its own
-                   (`["One text.", "Another."]`, a generator); lists of sentences, one per document; `Texts([...])`,
-                   where the strings are lines that follow one another
+        source     a stream, or several (`[text, pairs]`, or a `Mix`, which says how often an epoch passes over each);
+                   names of stream folders, or of files or folders of text; texts, each its own document
+                   (`["One text.", "Another."]`, a generator); lists of sentences, one list per document;
+                   `Texts([...])`, whose strings are consecutive lines
         progress   True shows a bar, in a terminal or a notebook
-        preparing  of text, options of `prepare`: `min_count=10`, `text=TextSettings(language="de")`
+        preparing  options of `prepare`, if the source is text: `min_count=10`, `text=TextSettings(language="de")`
         """
         from siamese_cbow.training.ahead import compiled_ahead
         from siamese_cbow.training.loop import train
@@ -156,7 +156,7 @@ def are_streams(names: Sequence[str | Path]) -> bool:
 
 
 def _names(source: Any) -> list[str | Path] | None:
-    """The given names of files; None for the text itself."""
+    """The source as names of files; None if it is the text itself."""
     if isinstance(source, str | Path):
         return [source]
     if not isinstance(source, list | tuple) or not all(isinstance(each, str | Path) for each in source):

@@ -1,18 +1,18 @@
 """The state of a run: exactly what a checkpoint must hold; and how it is initialised.
 
 Everything else (order of sentences, negatives, learning rates) is a function of the recipe, the stream and the
-counters. Rows start at random or from existing vectors:
+counters. `loop` advances the state, `checkpoint` stores it. Rows start at random or from existing vectors:
 
     --init models/wikipedia      a model: training continues from it, and all its words stay in the result
     --init pretrained            the pretrained model, or any other name that `open_model` takes
-    --init vectors.bin           a word2vec, GloVe or fastText file: vectors for those words of the text that are in it
+    --init vectors.bin           a word2vec, GloVe or fastText file: vectors for the words of the text that it contains
 
-A model's rows are finished (see `transform.postprocessing`): finishing is undone first. A row shared by the words of a
-stem starts as the mean of the known ones, so a new form of a known word starts near it.
+The rows of a model are finished (see `transform.postprocessing`): finishing is undone first. A row shared by the words
+of a stem starts as the mean of the known ones, so a new form of a known word starts near it.
 
-Training from scratch needs a high rate, which moves a finished model far: on other text it forgets much. At a fifth of
-the rate it forgot nothing and learnt the new text just as well (results/pairs.md). No better than that: Adagrad state
-as if the model's own text had been seen before, and mixing in a tenth of that text.
+Training from scratch needs a high learning rate, which moves a finished model far: on other text it forgets much. At a
+fifth of that rate it forgot nothing and learnt the new text just as well (results/pairs.md). Rejected, because no
+better: Adagrad state as if the model's own text had been seen before, and mixing in a tenth of that text.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class TrainingState:
         return joined(self.left.vectors, self.layout, self.dim)
 
     def folded(self, stems: Stems) -> Vectors:
-        """A copy of them with one row per word."""
+        """A copy of the current rows, one per word."""
         is_copy, rows = self.layout.n_strips > 1, self.vectors
         return rows if is_copy and not stems.n_shared else stems.fold(rows)
 
@@ -130,13 +130,13 @@ class TrainingState:
 
 
 def normals(key: np.uint64, n: int, threads: int | None = None, *, few: int = FEW) -> Iterator[Vectors]:
-    """n normal numbers, some at a time, on all cores: bit for bit those of NumPy's generator.
+    """n normal random numbers, piece by piece, on all cores: bit for bit those of NumPy's generator.
 
     NumPy draws one number after another while the other cores wait. Its random words are a function of their position
     (Philox), but which words make a number is not: most numbers take one word, one in a hundred takes more, so the
-    start of the millionth is unknown. But a number depends on nothing before its first word: a sequence that starts at
-    the wrong word soon falls in step with the right one. So each thread draws a stretch of words as if a number
-    started there, and where none did, the few numbers up to the point of agreement are replaced.
+    first word of the millionth is unknown. But a number depends on nothing before its first word: a sequence that
+    starts at the wrong word soon falls in step with the right one. So each thread draws a stretch of words as if a
+    number started there; where none did, the few numbers before the two sequences agree are replaced.
 
     few  up to this many are drawn by NumPy, which is quicker than loading the kernel
     """
@@ -168,7 +168,8 @@ def normals(key: np.uint64, n: int, threads: int | None = None, *, few: int = FE
 
 
 def _in_step(key: np.uint64, right: int, wrong: int) -> tuple[Vectors, int, int]:
-    """The numbers from word `right` until drawing from word `wrong` is in step, how many that drew, and the word."""
+    """Draw from word `right` and from word `wrong` until both are in step: the numbers of the first, how many the
+    second has drawn, and the word that both have reached."""
     missed, n_wrong, number, no_words = [np.empty(0, np.float32)], 0, np.empty(1, np.float32), np.empty(0, np.uint32)
     while right != wrong:
         if wrong < right:
@@ -217,7 +218,7 @@ def first_state(
             vectors = joined(matrices.vectors, layout, recipe.dim)
             stems.unfold(words, rows, vectors)
             spread(vectors, 0, matrices.vectors, layout)
-    if recipe.l2 and recipe.l2_towards == "start":  # not part of a checkpoint: a resumed run starts here, too
+    if recipe.l2 and recipe.l2_towards == "start":  # not part of a checkpoint: a resumed run makes this copy, too
         sides = [side._replace(start=_copied(side.vectors)) for side in sides]
     return TrainingState(recipe.dim, layout, sides[0], sides[-1], Counters())
 
@@ -254,7 +255,7 @@ def _in_pieces(model: Model, vocabulary: Vocabulary) -> dict[str, list[int]]:
 
 
 def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) -> tuple[list[int], Vectors]:
-    """The words of the vocabulary with a vector to start from, and these vectors before finishing."""
+    """The ids of the words that have a vector to start from, and these vectors before finishing."""
     model = initial_model(recipe)
     if model is None:
         words, rows = read_word_vectors(str(recipe.init), keep=vocabulary.index, progress=progress)

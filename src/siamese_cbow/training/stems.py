@@ -1,11 +1,11 @@
-"""Words of one stem train together: besides its own row, each has a row that it shares with the others.
+"""Words with the same stem train together: besides its own row, each has a row that it shares with the others.
 
     play, plays, playing  ->  play      own row + row of "play"
     guitar                ->  guitar    nothing else has this stem: own row only
 
-During training, a word is the sum of its two rows; in the model there is one row again, the sum. So what a frequent
-form learns helps the rare ones, and forms of one word start close together. (Hashed subwords, as in fastText, gained
-less than stems and cost much more: results/quality_search.md.)
+During training, a word's vector is the sum of its two rows; the model stores only the sum. So what a frequent form
+learns helps the rare ones, and forms of one word start close together. (Hashed subwords, as in fastText, gained less
+than stems and cost much more: results/quality_search.md.)
 
 Stems come from the Snowball algorithms; words of languages that these don't support share nothing.
 """
@@ -28,7 +28,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 class Stems(NamedTuple):
     """The second row of every word."""
 
-    rows: Ids  # (n_words,) its number, counted on from the last word's; -1: none. Empty if nothing is shared
+    rows: Ids  # (n_words,) its number; shared rows follow those of the words. -1: none. Empty if nothing is shared
     n_shared: int  # how many such rows there are
 
     def fold(self, vectors: Vectors) -> Vectors:
@@ -49,7 +49,7 @@ class Stems(NamedTuple):
     def unfold(self, words: Sequence[int], rows: Vectors, vectors: Vectors) -> None:
         """The inverse: writes rows of these words into `vectors`, which has all rows.
 
-        What words of one stem have in common (their mean) goes into the shared row, the rest into their own:
+        The mean of the words of one stem goes into the shared row, the rest into their own rows:
         words 0 and 1 share row 2, rows [[4], [6]] -> [[-1], [1], [5]]
         """
         vectors[words] = rows
@@ -81,12 +81,13 @@ def stems_of(recipe: Recipe, vocabulary: Vocabulary, language: str = "en") -> St
 
 
 def group(stems: Sequence[str | None]) -> Stems:
-    """A row for each stem of two words or more: stems a b a of three words -> rows 3 -1 3, 1 shared.
+    """A row for each stem of two words or more: three words with stems a b a -> rows 3 -1 3, 1 shared.
 
     Rows are numbered in order of their first word, so that the same vocabulary gives the same rows.
     """
     first: dict[str | None, int] = {}
-    firsts = np.fromiter(map(first.setdefault, stems, range(len(stems))), np.int64, len(stems))  # word of equal stem
+    # For each word, the first word with the same stem
+    firsts = np.fromiter(map(first.setdefault, stems, range(len(stems))), np.int64, len(stems))
     is_shared = np.bincount(firsts, minlength=len(stems)) > 1
     if None in first:
         is_shared[first[None]] = False

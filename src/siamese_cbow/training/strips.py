@@ -1,4 +1,4 @@
-"""Memory layout of rows during training: whole, or divided into two strips of columns, all first strips first.
+"""Memory layout of rows during training: whole, or divided into two strips of columns, with all first strips first.
 
     rows 1 2 3 4, 5 6 7 8  ->  1 2, 5 6, then 3 4, 7 8
 
@@ -30,14 +30,14 @@ class StripLayout(NamedTuple):
 
 
 def layout_of(recipe: Recipe) -> StripLayout:
-    """What suits the recipe: the paper's, 300 dimensions -> two strips of 160, the last 20 numbers unused."""
+    """The layout for a recipe: the paper's, 300 dimensions -> two strips of 160, the last 20 numbers unused."""
     elementwise = OPTIMIZERS[recipe.optimizer].elementwise and recipe.clip_gradient is None
     n_strips = 2 if OBJECTIVES[recipe.objective].sampled and elementwise and recipe.dim >= _WIDE else 1
     return StripLayout(n_strips, padded_width(-(-recipe.dim // n_strips)))
 
 
 def joined(vectors: Vectors, layout: StripLayout, dim: int) -> Vectors:
-    """Whole rows, (n_rows, dim): a view if they are stored so, otherwise a copy."""
+    """Whole rows, (n_rows, dim): a view if they are stored whole, otherwise a copy."""
     if layout.n_strips == 1:
         return vectors[:, :dim]
     strips = vectors.reshape(layout.n_strips, -1, layout.width)

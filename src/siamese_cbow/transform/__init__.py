@@ -8,7 +8,7 @@
       [drawn_to_letters, end_of_training, folded, ids_in, learnt_rows, postprocess, without_postprocessing]
     adaptation      domain adaptation
       [adapt, adaptation, evened, not_adapted, scaled_along, shares_of, word_weights]
-    compression     fewer bits, dimensions, words; several models of one vocabulary -> one [combine, compress]
+    compression     fewer bits, dimensions, words; several models with one vocabulary -> one [combine, compress]
 
 Nothing is trained here, and nothing is written to disk.
 """

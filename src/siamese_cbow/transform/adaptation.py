@@ -30,14 +30,14 @@ from siamese_cbow.model.storage import check_is_model
 from siamese_cbow.transform.estimates import BLOCK, SAMPLE
 from siamese_cbow.transform.postprocessing import check_not_postprocessed, without_postprocessing
 
-PRIOR_WORDS = 10_000  # this many words of texts weigh as much as the prior shares
+PRIOR_WORDS = 10_000  # this many words of domain text weigh as much as the prior shares
 PRIOR_TEXTS = 3_000  # with this many texts, directions are evened out half as far as with unlimited texts
 STRENGTH = 0.2
-WEIGHT_POWER = 0.5  # how strongly word weights follow
+WEIGHT_POWER = 0.5  # how strongly word weights follow the domain: 0 not at all, 1 fully
 
 
 def adapt(model: Model, texts: Texts) -> Model:
-    """A new model adapted to the domain of these texts; the change is folded into its rows."""
+    """A new model adapted to the domain of these texts, folded into its rows: `adapt(model, headlines)`."""
     if isinstance(texts, str):
         raise InputError(f"adapt got one text, {texts[:40]!r}; expected many, such as all lines of a file")
     check_is_model(model)
@@ -67,7 +67,7 @@ def adaptation(vectors: Vectors, shares: Floats | None, ids: Ids, offsets: Offse
     """The adaptation to texts, where text i has the words `ids[offsets[i]:offsets[i + 1]]`: weights, `scaled_along`.
 
     vectors  (n_words, dim)
-    shares   (n_words,) of each word in general text; None if unknown: weights then stay as they are
+    shares   (n_words,) each word's share of general text; None if unknown: weights then stay as they are
     """
     weights = np.ones(len(vectors), np.float32)
     if shares is not None:
@@ -100,7 +100,7 @@ def word_weights(shares: Floats, counts: NDArray[np.int64]) -> Floats:
 def evened(gram: Floats, n_texts: int) -> tuple[Floats, Floats]:
     """Directions (dim, dim) and their scale factors, (dim,).
 
-    gram  (dim, dim) the sum of the products of the texts' vectors with themselves
+    gram  (dim, dim) the sum of the outer products of the texts' vectors with themselves
     """
     strengths, directions = eigenvectors(gram)
     relative = np.maximum(strengths, 0) / max(float(strengths.mean()), np.finfo(np.float64).tiny)
@@ -119,7 +119,7 @@ def scaled_along(vectors: Vectors, directions: Floats, factors: Floats) -> Vecto
 
 
 def _gram(rows: Vectors, ids: Ids, offsets: Offsets) -> Floats:
-    """The sum of the products of the texts' vectors with themselves."""
+    """The sum of the outer products of the texts' vectors with themselves, (dim, dim)."""
     from siamese_cbow.kernels.means import means
 
     gram = np.zeros((rows.shape[1],) * 2)
@@ -127,7 +127,7 @@ def _gram(rows: Vectors, ids: Ids, offsets: Offsets) -> Floats:
         ends = offsets[start : start + BLOCK + 1]
         vectors = np.empty((len(ends) - 1, rows.shape[1]), np.float32)
         means(rows, ids, ends, False, vectors)
-        gram += gram_of(vectors, np.diff(ends) > 0)  # without weights, BLAS would sum in a different order from 0.1.0
+        gram += gram_of(vectors, np.diff(ends) > 0)  # the weights keep the summation order, and the bytes, of 0.1.0
     return gram
 
 

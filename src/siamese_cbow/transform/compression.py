@@ -4,7 +4,7 @@
     163,771 words x 200 x int4       17 MB     what that costs: results/compress.md
 
 Rejected: product quantisation, cutting without a rotation, other weights for the rotation. `benchmarks/compress.py`
-measures them beside what is done here.
+compares them with the method used here.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from siamese_cbow.words.vocabulary import Vocabulary, most_frequent
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
-    """A new, smaller model; its info records the original size.
+    """A new, smaller model: `compress(model, "int8", dim=200)`. Its info records the original size.
 
-    The record that undoes a post-processing is dropped: it belongs to the whole model.
+    The record that undoes a post-processing is dropped: it fits only the original rows.
     """
     check_is_model(model)
     if dtype is not None and dtype not in get_args(Dtype):
@@ -47,20 +47,20 @@ def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None
             [vocabulary.words[i] for i in ids.tolist()], vocabulary.counts[ids], vocabulary.languages
         )
     if dim is not None and dim < model.dim:
-        rows = rotated(as_array(rows), dim)  # estimated on the words that stay: the others no longer matter
+        rows = rotated(as_array(rows), dim)  # fitted to the words that are kept: the others no longer matter
     if dtype not in (None, model.dtype) or not isinstance(rows, PackedRows):
         rows = packed(as_array(rows), dtype or model.dtype)
     first = {"from_dtype": model.dtype, "from_dim": model.dim, "from_words": len(model.vocabulary)}
     before = {name: (model.info.compression or {}).get(name, value) for name, value in first.items()}
     info = replace(model.info, scores=None, compression=before)
-    ngrams = model.given_ngrams if rows.shape[1] == model.dim else None  # else fitted anew, to the new rows
+    ngrams = model.given_ngrams if rows.shape[1] == model.dim else None  # otherwise fitted again, to the new rows
     return Model(vocabulary, rows, model.tokenizer, info, ngrams=ngrams)
 
 
 def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors:
     """The rows, rotated so that the first dimensions carry most, and cut to `dim` of them.
 
-    counts  how much each word matters. By default all matter the same, which suits `compress`: results/compress.md
+    counts  how much each word counts; by default all count the same, which suits `compress` (results/compress.md)
     """
     directions = with_signs(strongest(gram_of(vectors, counts), dim)[0]).T
     turned = np.empty((len(vectors), dim), np.float32)
@@ -70,12 +70,12 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
     return turned
 
 
-# Several models of one vocabulary -> one: rows side by side, the strongest dimensions of them kept.
+# Several models with one vocabulary -> one: put their rows side by side and keep the strongest dimensions.
 #
 #     seeds 1, 2, 3 of a recipe, 300 dimensions each  ->  900  ->  the strongest 300
 #
-# What differs from seed to seed is chance, and evens out; what they agree on stays, in a model that is not larger than
-# its parts. Parts of different recipes work too. What it is worth: results/pretrained.md.
+# Differences between seeds are chance and average out; what the seeds agree on stays, in a model no larger than its
+# parts. Parts from different recipes work too. results/pretrained.md measures the gain.
 #
 # Seeds agree less on rare words, so these lose more with the dropped dimensions. But a length is a weight: each row
 # gets its old length back. (Measured with five and with ten seeds on STS 2012-2013: .001 and .004 better.)
@@ -84,14 +84,15 @@ def rotated(vectors: Vectors, dim: int, counts: Counts | None = None) -> Vectors
 def combine(
     models: Sequence[Model], *, dim: int | None = None, weights: Sequence[float] | None = None, whiten: float = 0.0
 ) -> Model:
-    """Merges several models with the same words into one of `dim` dimensions, by default as in the first.
+    """Merges several models with the same words into one: `combine([first, second, third])`.
 
-    weights  how much each part counts, by default 1. All are brought to the same lengths first; cosines follow the
-             squares, so a part of weight 2 counts as much as four of weight 1
+    dim      dimensions of the result, by default as in the first model
+    weights  how much each model counts, by default 1. All are first scaled to the same mean squared length; cosines
+             depend on the squares, so a model of weight 2 counts as much as four of weight 1
     whiten   how far the new dimensions are made equally strong: 0 not at all, 1 fully. The first ones are what all
-             parts agree on, and may outweigh the rest
+             models agree on, and may outweigh the rest
 
-    The record that undoes a post-processing is dropped: it belongs to the parts.
+    The record that undoes a post-processing is dropped: it fits only the original rows.
     """
     if not isinstance(models, list | tuple) or not models:
         raise InputError(f"combine got {models!r:.60}; expected a list of one or more models")
@@ -113,7 +114,7 @@ def combine(
     rows = _whitened(rotated(side_by_side, dim, counts), counts, whiten)
     rows = _lengthened(rows, np.linalg.norm(side_by_side, axis=1))
     common, apart = _split([model.info for model in models])
-    for key in ("scores", "compression"):  # of the rows of the parts, not of the new ones
+    for key in ("scores", "compression"):  # these describe the rows of the parts, not the new ones
         shared = common.pop(key, None)
         for own in apart if shared else ():
             own[key] = {**shared, **own.get(key, {})}
@@ -125,7 +126,7 @@ def combine(
 
 
 def _checked_weights(weights: Sequence[float] | None, n_models: int) -> list[float]:
-    """One number above 0 per model; ones where none are given."""
+    """One number above 0 per model; all 1 by default."""
     if weights is None:
         return [1.0] * n_models
     listed = list(weights) if isinstance(weights, list | tuple | np.ndarray) else []
@@ -174,7 +175,7 @@ def _lengthened(rows: Vectors, lengths: NDArray[np.float32]) -> Vectors:
 
 
 def _split(infos: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What all have in common, and what each has alone, also inside nested tables.
+    """The entries that all infos share, and the rest of each, also inside nested tables.
 
     {"recipe": {"dim": 3, "seed": 1}}, {"recipe": {"dim": 3, "seed": 2}}
     -> {"recipe": {"dim": 3}}, [{"recipe": {"seed": 1}}, {"recipe": {"seed": 2}}]

@@ -2,9 +2,11 @@
 
 sif   a / (a + p), where p is the share of the word in the corpus                       (Arora, Liang and Ma 2017)
 usif  a / (a/2 + p), where `a` follows from the vocabulary and the length of sentences  (Ethayarajh 2018)
-idf   ln((1 + sentences) / (1 + sentences with the word)) + 1, as scikit-learn has it
+idf   ln((1 + sentences) / (1 + sentences with the word)) + 1, as in scikit-learn
 
-information   ln(1 + 1 / p): the factor applied at the end of every training, also to words with few or no counts
+information   ln(1 + 1 / p): the factor applied at the end of every training run, also to words with few or no counts
+
+Estimates only: `postprocessing` and `adaptation` change the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from siamese_cbow.model.geometry import gram_of, one_thread
 from siamese_cbow.stream.stream import Stream
 
 SAMPLE = 100_000  # sentences; enough to get the first five directions of 521,000 sentences of novels within .7 degrees
-BLOCK = 4096  # sentences worked on at a time
+BLOCK = 4096  # sentences processed at a time
 TOKENS = 1 << 20  # tokens counted at a time; bounds the memory
 
 # weights of words
@@ -77,7 +79,7 @@ def sentence_counts(stream: Stream) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The mean of sentence vectors (dim,), and the mean of their products with themselves (dim, dim)."""
+    """The mean of sentence vectors (dim,), and the mean of their outer products with themselves (dim, dim)."""
 
     mean: Floats
     gram: Floats
@@ -90,7 +92,7 @@ class Moments:
 def sentence_moments(vectors: Vectors, word_ids: NDArray[np.int64], stream: Stream, *, seed: int) -> Moments:
     """The moments of the means of up to 100,000 sentences of a stream.
 
-    word_ids  (n_words,) the stream's id of each row of `vectors`, -1 for none; other words have no vector
+    word_ids  (n_words,) the stream's id of each row of `vectors`, -1 for none; the stream's other words have no vector
     """
     rng = np.random.default_rng(seed)
     chosen = np.arange(stream.n_sentences)
@@ -108,7 +110,7 @@ def sentence_moments(vectors: Vectors, word_ids: NDArray[np.int64], stream: Stre
 
 
 def count_moments(vectors: Vectors, counts: NDArray[np.int64], mean_length: float) -> Moments:
-    """The moments if sentences of `mean_length` words were drawn word by word: needs no stream.
+    """The moments of sentences of `mean_length` words, each drawn independently by the counts; needs no stream.
 
     The mean of such sentences is that of the words, and the gram lies between the words' own and that of their mean.
     """

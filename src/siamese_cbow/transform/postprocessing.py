@@ -1,14 +1,14 @@
-"""Post-processing of trained rows, folded into them, and its undoing.
+"""Fold post-processing steps into trained rows, and undo them.
 
     row' = (weight x row - mean) A        A = the identity, except for directions u scaled by a factor f
 
-Everything is applied to the rows once, so a plain mean of them, in any library, includes it. There are two uses. Every
-training ends with its recipe's steps on words: rare words have moved little and stayed short, so lengths are drawn
-together and multiplied by the information of the word, log(1 + 1 / its share of the text); then directions that tell
-frequent words from rare ones, rather than meanings, are removed. And `postprocess` applies any steps to any model, with
-a record that undoes them.
+The steps are applied to the rows once, so a plain mean of the rows, in any library, includes them. There are two uses.
+Every training run ends with the word steps of its recipe: rare words have moved little and stayed short, so lengths are
+evened out and multiplied by the information of the word, log(1 + 1 / its share of the text); then directions that
+separate frequent words from rare ones, rather than meanings, are removed. And `postprocess` applies any steps to any
+model, with a record that undoes them.
 
-Training needs no such record: its weights follow from the recipe and the counts. Directions it has removed stay out
+Training needs no such record: its weights follow from the recipe and the counts. Directions it has removed stay removed
 when training continues: all rows lack them, and cosines do not change.
 """
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 MEAN_LENGTH = 20.0  # words per sentence, if there is no stream to count them
 TINY = float(np.finfo(np.float32).tiny)
-OF_RECIPES = ("idf_power", "length_power", "common_directions")  # the settings that every training ends with
+OF_RECIPES = ("idf_power", "length_power", "common_directions")  # the settings that every training run ends with
 
 
 def postprocess(
@@ -89,14 +89,14 @@ def without_postprocessing(model: Model) -> Model:
         )
     info, undo, ngrams = replace(model.info, postprocessing=None), model.undo, model.given_ngrams
     if ngrams is not None and undo.directions.shape == (model.dim, model.dim) and undo.factors.all():
-        ngrams = ngrams.along(undo.directions, 1 / undo.factors)  # of `adapt`, which keeps those it is given
+        ngrams = ngrams.along(undo.directions, 1 / undo.factors)  # `adapt` scaled the n-gram vectors as well
     else:
-        ngrams = None  # to be fitted to the rows again, as after `postprocess`
+        ngrams = None  # fitted to the rows again on first use, as after `postprocess`
     return Model(model.vocabulary, undo.rows(model.vectors), model.tokenizer, info, ngrams=ngrams)
 
 
 def check_not_postprocessed(model: Model) -> None:
-    """Refuse a second post-processing: it would be estimated on what the first has left."""
+    """Refuse a second post-processing: it would be estimated on what the first one has left."""
     if model.info.postprocessing is not None:
         raise InputError(
             "this model is already post-processed, and steps do not add up; start from without_postprocessing()"
@@ -248,9 +248,9 @@ def _scaling(moments: Moments, settings: Postprocess) -> tuple[Floats, Floats]:
     directions, strengths = strongest(moments.gram, None if settings.whiten else n)
     left = 1 - strength_shares(strengths[:n]) if settings.by_share else np.zeros(n)
     factors = np.ones(len(strengths))
-    factors[:n] = np.where(left < 1e-6, 0, left)  # next to nothing is nothing
+    factors[:n] = np.where(left < 1e-6, 0, left)  # a negligible rest is 0: the direction is removed
     if settings.whiten:
-        # Directions in which sentences hardly differ would be magnified without bound: at most a thousandfold.
+        # At most a thousandfold: directions in which sentences hardly differ would be magnified without bound.
         strengths = np.maximum(strengths, 1e-6 * strengths.max(initial=0) + np.finfo(np.float64).tiny)
         # Relative to the strongest remaining direction, so that lengths stay roughly the same.
         factors *= (strengths / strengths[min(n, len(strengths) - 1)]) ** (-settings.whiten / 2)
@@ -263,10 +263,10 @@ def drawn_to_letters(vocabulary: Vocabulary, rows: Vectors, strength: float) -> 
         direction' = (1 - k) direction + k spelled        k = strength / (strength + sqrt(count)), lengths stay
 
     A word seen twice has learnt from two sentences, and most of its direction is chance. Its character n-grams
-    (`model.ngram_vectors`), fitted to the rows of the frequent words, are often a better guess: forms that no stemmer
-    knows, compounds, names in several spellings. The more often a word was seen, the more it keeps of its own row: at a
-    strength of 10, words seen 100 times keep half, words seen a million times almost everything. Part of the spelled
-    vector belongs to each n-gram and part to the word alone, so that different words stay different.
+    (`model.ngram_vectors`), fitted to the rows of the frequent words, are often a better guess: for forms that no
+    stemmer knows, compounds, names in several spellings. The more often a word was seen, the more of its own row it
+    keeps: at a strength of 10, words seen 100 times keep half, words seen a million times almost everything. Part of
+    the spelled vector belongs to each n-gram and part to the word alone, so that different words stay different.
 
     Chosen on German, Russian, Japanese and Chinese STS-b dev pairs and on English STS 2012-2013, where every strength
     from 3 to 30 is better than none. Without the root of the count it is slightly worse on large texts, and without the

@@ -1,4 +1,4 @@
-"""The settings of post-processing: what is done to the rows of a model after training."""
+"""The settings of post-processing: the steps on a model's rows after training. `postprocessing` applies them."""
 
 # ruff: noqa: RUF009 (`option` makes fields of dataclasses)
 
@@ -26,7 +26,7 @@ class Postprocess:
     """
 
     # In order: scale rows by a power of log(1 + 1 / the word's share of the text), raise their lengths to a power, and
-    # remove the strongest directions of the running words.
+    # remove the strongest directions of the rows, each weighted by its word's count.
     idf_power: float = option(0.0, "", at_least=0)
     length_power: float = option(1.0, "", at_least=0)
     common_directions: int = option(0, "", at_least=0)

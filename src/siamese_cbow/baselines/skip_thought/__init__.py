@@ -10,10 +10,10 @@ In the order of the flow:
 
     examples   sentences packed side by side, and the batches of a stream
     parts      the arrays of an encoder, in memory and on disk; the reference in NumPy
-    network    GRU encoders and decoders in PyTorch, for training and for reading
+    network    GRU encoders and decoders in PyTorch, for training and for encoding
     learning   one step of training: softmax, Adam, all parameters
     encoder    texts -> vectors, and the folder of an encoder [FORMAT]
-    published  the encoders of 2015, and a larger vocabulary from word vectors of other programs
+    published  the encoders released in 2015, and a larger vocabulary from word vectors of other programs
     run        the recipe: settings, batch after batch, checkpoints
 
 Needs PyTorch (extra `skipthought`), which only `network` and `learning` import: it is loaded for training or

@@ -1,11 +1,11 @@
-"""Texts -> skip-thought vectors: a vocabulary and the parts of an encoder, ready to use; and its folder.
+"""Texts -> skip-thought vectors: a vocabulary and the parts of an encoder, ready to use; and the encoder's folder.
 
     config.json           format, sizes, tokenizer, where the encoder comes from, hashes of the files
     vocabulary.txt        `count word`, in the order of the tables' rows
     *.safetensors         matrices and tables, see `parts`
 
-An encoder is built from trained arrays, whoever trained them. PyTorch is loaded with the first text. Nothing in a
-folder can run code.
+An encoder is built from trained arrays, whoever trained them; nothing is trained here. PyTorch is loaded with the first
+text. Nothing in a folder can run code.
 """
 
 from __future__ import annotations

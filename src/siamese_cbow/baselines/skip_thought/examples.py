@@ -10,7 +10,7 @@ An epoch shuffles blocks of consecutive sentences, so that a corpus larger than 
 of 64 blocks are sorted by length and cut into batches, which are shuffled again. The order is a function of the seed
 and the epoch alone, so a run can resume at any batch.
 
-Plain arrays; knows nothing about PyTorch.
+Plain arrays, without PyTorch.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ def pack(ids: Rows, offsets: Offsets, *, at_least: int = 1) -> Packed:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The sentences on one side of those of a batch."""
+    """The sentences before, or those after, the sentences of a batch."""
 
     sentences: Packed
-    of: Rows  # (n,): sentence i stands beside sentence `of[i]` of the batch, in packed order
+    of: Rows  # (n,): sentence i is the neighbour of sentence `of[i]` of the batch, in packed order
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences and what is to be predicted from them; ids are rows of the network."""
+    """Sentences, and the neighbours to predict from them; ids are rows of the network."""
 
     sentences: Packed
     sides: tuple[Neighbours | None, Neighbours | None]  # previous, next

@@ -10,10 +10,10 @@ probability q(w), and contrasts the right word with those, after each score is c
 Its optimal scores are those of the full softmax. Rejected: the drawn words as an estimate of the full sum, with the
 right word uncorrected. That is unbiased too, but its gradient is unbounded: at learning rate .003 the loss rose.
 
-Adam updates matrices that every batch uses as a whole, and tables of which a batch uses some rows. Each row of a table
-has its own Adam state, which advances when the row has a gradient. With one Adam for all, as in PyTorch, the gradient
-of a rare word meets a mean square that has almost vanished, and each of its rare steps is 30 times too long: with a
-sampled softmax over 20,000 words the loss rose instead of falling.
+Adam updates matrices that every batch uses as a whole, and tables of which a batch uses only some rows. Each row of a
+table has its own Adam state, which advances when the row has a gradient. With one Adam for all rows, as in PyTorch, the
+gradient of a rare word meets a mean square that has almost vanished, and each of its rare steps is 30 times too long:
+with a sampled softmax over 20,000 words the loss rose instead of falling.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Trainer:
 
     directions  of the encoder: 1 for uni-skip, 2 for bi-skip
     counts      how often each row of the tables occurs, (n_rows,)
-    samples     words drawn for the sampled softmax; None for all
+    samples     words drawn for the sampled softmax; None uses all words
     longest     the norm that gradients are clipped to
     """
 
@@ -67,7 +67,7 @@ class Trainer:
         kind = Matrix if self._sampler is None else RowTable
         self._words = RowTable(torch.empty(len(counts), dim_word).uniform_(-0.1, 0.1, generator=generator))
         self._output = kind(torch.empty(len(counts), dim).uniform_(-0.1, 0.1, generator=generator))
-        # Hundreds of batches would first learn word frequencies; here they are known from the start.
+        # The bias starts from the word frequencies; otherwise hundreds of batches would be spent learning them.
         self._bias = kind(torch.from_numpy(np.log(np.maximum(counts, 1) / counts.sum()).astype(np.float32)))
         matrices = {name: Matrix(parameter) for name, parameter in self._network.named_parameters()}
         self._learnt = {"words": self._words, "output": self._output, "bias": self._bias, **matrices}
@@ -108,7 +108,7 @@ class Trainer:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Goes back to where `arrays` were taken."""
+        """Restores the state that `arrays` returned."""
         for name, matrix in self._learnt.items():
             matrix.restore({kind: arrays[f"{name}.{kind}"] for kind in matrix.arrays()})
 
@@ -191,14 +191,14 @@ class Matrix:
         return {name: tensor.detach().numpy() for name, tensor in tensors.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Goes back to where `arrays` were taken."""
+        """Restores the state that `arrays` returned."""
         with torch.no_grad():
             for name, array in arrays.items():
                 getattr(self, name).copy_(torch.from_numpy(array))
 
 
 class RowTable(Matrix):
-    """A matrix of which a few rows are used at a time."""
+    """A matrix of which each batch uses only a few rows."""
 
     def __init__(self, values: Tensor) -> None:
         super().__init__(values)

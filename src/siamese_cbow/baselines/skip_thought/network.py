@@ -13,9 +13,9 @@ A gated recurrent unit over packed sentences (see `examples`), with its gradient
 These are the paper's equations with one row per sentence, so products are transposed; there are no biases. The
 columns of `gates` are U_r, U_z; `candidate` is U. `parts.read_sentence` is the same in plain NumPy.
 
-PyTorch's own GRU does not fit: it computes `r * (h U)`, as does the program released with skip-thought, for whose
-weights there is `reset_first=False`. The gradients are written out because autograd accumulates those of the two
-matrices word by word; one product over all words halves the training time.
+PyTorch's own GRU does not fit: it computes `r * (h U)`. So does the program released with skip-thought, whose weights
+need `reset_first=False`. The gradients are written out because autograd accumulates those of the two matrices word by
+word; one product over all words halves the training time.
 
 Two tables surround the network and belong to `learning`: vectors of the words read, shared by encoders and decoders,
 and weights of the words to predict, shared by the decoders.
@@ -51,7 +51,7 @@ def gru(
     """The state after every word, (n_tokens, dim).
 
     inputs     (n_tokens, 3 * dim): packed; what each word adds to r, z and g
-    sizes      (n_steps,): how many sentences have a first word, a second one, ...; non-increasing
+    sizes      (n_steps,): how many sentences have a first word, a second word, ...; non-increasing
     start      (sizes[0], dim): the states before the first word; no gradient
     gates      (dim, 2 * dim)
     candidate  (dim, dim)

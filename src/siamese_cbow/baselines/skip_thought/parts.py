@@ -3,7 +3,7 @@
     weights.safetensors   the matrices of the parts: 0.0.inputs is the first part's forward one
     words-0.safetensors   the first part's table of word vectors; mapped into memory, not read
 
-`read_sentence` is the reference that the network is compared with.
+`read_sentence` is the NumPy reference that the network is compared with.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""What other programs have trained: the encoders released in 2015, and word vectors that extend the vocabulary.
+"""Reads the encoders released in 2015, and extends a vocabulary with word vectors of other programs. Trains nothing.
 
-The released files are read without running anything in them.
+The released files are read without running any code in them.
 
     uni_skip.npz   uni_skip.npz.pkl   utable.npy      the one-way encoder, its options, its word vectors
     bi_skip.npz    bi_skip.npz.pkl    btable.npy      the two-way encoder
     dictionary.txt                                    the words of both tables, one word per line
 
-They differ from the paper in three ways, which `Part` and `Direction` can express: biases; r * (h U) in place of
-(r * h) U; and z and 1 - z the other way round, which is the same as z with the opposite sign before its sigmoid.
+They differ from the paper in three ways, which `Part` and `Direction` can express: biases; r * (h U) instead of
+(r * h) U; and z and 1 - z swapped, which is the same as z with the opposite sign before its sigmoid.
 
 `expand` gives vectors to words that an encoder never saw, by a linear map from another program's vectors to its own:
 
     encoder has  cat, dog                    word2vec has  cat, dog, lion
-    least squares: cat and dog of word2vec -> cat and dog of the encoder; the encoder's lion is the map of word2vec's
+    least squares: cat and dog of word2vec -> cat and dog of the encoder; the map of word2vec's lion is the encoder's
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ PARTS = {"uni": ("uni",), "bi": ("bi",), "combine": ("uni", "bi")}
 def read_published(
     folder: str | Path, *, kind: Literal["uni", "bi", "combine"] = "combine", tokenizer: Tokenizer | None = None
 ) -> SkipThoughtEncoder:
-    """The encoder in a folder of published files; `combine` needs all seven, the others their own and the dictionary.
+    """The encoder in a folder of published files; `combine` reads all seven, the others their own and the dictionary.
 
-    The original cut text by NLTK's rules and kept its case. The tokenizer here keeps the case too, but leaves don't in
-    one piece; for the original's words, cut the text with NLTK and give `Tokenizer("whitespace", lowercase=False)`.
+    The original tokenised text by NLTK's rules and kept its case. The tokenizer here keeps the case, too, but leaves
+    don't in one piece; for the original's words, tokenise text with NLTK and pass
+    `Tokenizer("whitespace", lowercase=False)`.
     """
     folder = Path(folder)
     if kind not in PARTS:
@@ -95,7 +96,7 @@ def _table(folder: Path, name: str) -> tuple[list[str], Vectors]:
         raise InputError(
             f"{path} does not hold one vector per word ({error}); download it and dictionary.txt again"
         ) from None
-    # If a word occurs twice, its last row counts, as in the original; a word without letters is ignored.
+    # If a word occurs twice, its last row counts, as in the original; an empty word is ignored.
     rows = {word: row for row, word in enumerate(words) if word}
     return (words, table) if len(rows) == len(words) else (list(rows), table[list(rows.values())])
 
@@ -168,7 +169,7 @@ def _check_sizes(path: Path, names: set[str]) -> None:
 
 
 def _options(path: Path, part: Part) -> dict[str, Any]:
-    """The options beside a model, as far as JSON can represent them; they must match the matrices."""
+    """The options stored next to a model, as far as JSON can represent them; they must match the matrices."""
     beside = path.with_name(path.name + ".pkl")
     if not beside.exists():
         return {}

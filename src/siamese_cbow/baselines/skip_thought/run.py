@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["uni", "bi", "combine"]
 
 LOGGED = 50  # batches averaged for one logged loss
-ENDINGS = ("epochs", "max_tokens", "minutes", "kind")  # may differ when a run resumes; each part has its own name
+ENDINGS = ("epochs", "max_tokens", "minutes", "kind")  # may differ when a run resumes; its part must match
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class SkipThought:
     ) -> SkipThoughtEncoder:
         """An encoder, trained on sentences and their neighbours.
 
-        checkpoints       a folder; if it holds a run of the same recipe on the same stream, that run resumes. The end
-                          of training may differ: more epochs, tokens or minutes extend a run
-        checkpoint_every  batches
+        checkpoints       a folder; if it holds a run of the same recipe on the same stream, that run resumes. Its
+                          limits may differ: more epochs, tokens or minutes extend a run
+        checkpoint_every  batches between two checkpoints
         word_vectors      words and vectors, such as word2vec's, for words beyond `n_words`; see `expand`
         threads           of PyTorch; not taken from the machine, because the last bits of the result may depend on it
         """
@@ -212,7 +212,7 @@ class Totals:
             self.loss, self.n_targets = 0.0, 0
 
     def report(self) -> dict[str, Any]:
-        """What an encoder's `info` keeps; no times, so that the same seed gives the same bytes."""
+        """The record kept in an encoder's `info`; no times, so that the same seed gives the same bytes."""
         counts = {name: getattr(self, name) for name in ("n_words", "n_sentences", "n_cut", "losses")}
         return {**counts, "n_batches": self.step}
 
