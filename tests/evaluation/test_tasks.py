@@ -75,6 +75,28 @@ def test_files_as_others_have_released_them(tmp_path: Path) -> None:
         assert len(items) == (each.data.n_test or len(each.data.texts))
 
 
+def test_pairs_are_found_in_every_kind_of_table(tmp_path: Path) -> None:
+    rows = [("a, b", "one cat", "1"), ("a cat", "the war", "0")]
+    (tmp_path / "quoted.csv").write_text(
+        '"text","text2","label"\n' + "".join(f'"{a}","{b}","{label}"\n' for a, b, label in rows)
+    )
+    objects = [json.dumps({"label": label, "text2": b, "text": a}) for a, b, label in rows]
+    (tmp_path / "objects.jsonl").write_text("\n".join(objects) + "\n")
+    (tmp_path / "single.jsonl").write_text('{"text": "good", "label": "1"}\n{"text": "bad", "label": "0"}\n')
+    sets = {each.name: each.data for each in transfer_sets(tmp_path)}
+    for name in ("quoted", "objects"):
+        assert list(zip(sets[name].texts, sets[name].seconds, sets[name].labels, strict=True)) == rows
+    assert list(sets["single"].seconds) == []
+
+
+def test_the_most_frequent_label_is_that_of_the_training_part(tmp_path: Path) -> None:
+    """The label to always predict must not be chosen on the test part, nor its share be counted there."""
+    (tmp_path / "sst2-train.tsv").write_text("label\ttext\n" + "1\tgood\n" * 4 + "0\tbad\n" * 2)
+    (tmp_path / "sst2-test.tsv").write_text("label\ttext\n" + "1\tgood\n" + "0\tbad\n" * 3)
+    [sst2] = transfer_sets(tmp_path)
+    assert sst2.beside()["the most frequent label"]["accuracy"].tolist() == [1, 0, 0, 0]
+
+
 def test_a_part_that_is_missing_is_said(tmp_path: Path) -> None:
     (tmp_path / "sst2-train.tsv").write_text("label\ttext\n1\tgood\n")
     with pytest.raises(InputError, match=r"sst2-test\.tsv"):

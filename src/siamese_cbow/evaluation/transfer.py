@@ -23,9 +23,10 @@ import numpy as np
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.evaluate import System
-from siamese_cbow.evaluation.probe import FOLDS, Labelled, classified, most_frequent_share, read_labelled
+from siamese_cbow.evaluation.probe import FOLDS, Labelled, classified, read_labelled
 from siamese_cbow.text.encodings import Decoding
 from siamese_cbow.text.reader import read_columns
+from siamese_cbow.text.records import NoText
 from siamese_cbow.text.row_reader import iter_lines
 
 NAMES = {"rt-polarity": "mr", "custrev": "cr", "sst2": "sst-2", "msr_paraphrase": "mrpc", "train_5500": "trec"}
@@ -55,11 +56,11 @@ class Transfer:
 
     def beside(self) -> dict[str, dict[str, Floats]]:
         """Baselines without vectors: tf-idf of words and word pairs, and always predicting the most frequent label."""
-        counts = self.items(None)
-        share = most_frequent_share(self.data)
-        n = len(next(iter(counts.values())))
-        always = (np.arange(n) < round(share * n)).astype(np.float64)
-        return {"tf-idf of words and bigrams": counts, "the most frequent label": {self.measure: always}}
+        labels, n_test = np.array(self.data.labels), self.data.n_test
+        learnt, tested = (labels[:-n_test], labels[-n_test:]) if n_test else (labels, labels)
+        values, counts = np.unique(learnt, return_counts=True)
+        always = (tested == values[counts.argmax()]).astype(np.float64)
+        return {"tf-idf of words and bigrams": self.items(None), "the most frequent label": {self.measure: always}}
 
     def sample(self, n: int) -> Transfer:
         """The same with at most this many examples and five folds, for a quick look."""
@@ -101,12 +102,12 @@ def _tables(folder: Path) -> Iterator[Labelled]:
 
 
 def _read(path: Path) -> Labelled:
-    decoding = Decoding()
-    header = next(iter_lines(path, decoding), "")
-    if path.suffix in (".tsv", ".csv") and "text2" in re.split("[\t,]", header):
-        rows = list(read_columns(path, ["text", "text2"], ["label"], decoding))
-        return Labelled(path.name, [a for a, _, _ in rows], [c for _, _, c in rows], [b for _, b, _ in rows])
-    return read_labelled(path)
+    """A table of texts, or of pairs if it has a column `text2`."""
+    try:
+        rows = list(read_columns(path, ["text", "text2"], ["label"], Decoding()))
+    except NoText:  # a column is missing: `text2`, or another one, which the reader of texts reports
+        return read_labelled(path)
+    return Labelled(path.name, [a for a, _, _ in rows], [c for _, _, c in rows], [b for _, b, _ in rows])
 
 
 def _by_ending(folder: Path) -> Iterator[Labelled]:
