@@ -89,6 +89,8 @@ def search(
         for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
             kept.append(rows)
             reporter.advance(block.n_source_bytes)
+        if not kept.n_rows:
+            reporter.say("there is no text to search: the input is empty")
     if mode != "exact":  # exact search needs no vectors
         model.watch(map(kept.text, range(kept.n_rows)))
     best = SearchedText(model, kept, n_threads).best(query, terms, wanted)
