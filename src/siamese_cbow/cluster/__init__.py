@@ -48,8 +48,8 @@ DEFAULTS: Mapping[str, Any] = prepare.__kwdefaults__ or {}
 class RayCluster:
     """Jobs on a Ray cluster. Each connects by itself; in a `with` block they share one connection.
 
-    address  "local": the cores of this machine; "auto": the cluster that this machine belongs to; or host:port of one
-    workers  pieces of work at a time, by default one for each core; of a training, one for each node
+    address  "local": the cores of this machine; "auto": the cluster this machine belongs to; or the host:port of a head
+    workers  number of worker processes, by default one per core; for training, one per node
     """
 
     def __init__(self, address: str = "local", workers: int | None = None) -> None:
@@ -160,7 +160,7 @@ class RayCluster:
         vector_column: str = "vector",
         progress: Progress | bool = SILENT,
     ) -> int:
-        """Encodes files and URLs into a folder of Parquet files, vectors beside all columns; the number of rows."""
+        """Encodes files and URLs into a folder of Parquet files with all columns; returns the number of rows."""
         from siamese_cbow.cluster.parallel_encode import EncodeSettings, encode
         from siamese_cbow.cluster.sources import sources_of
 
@@ -174,7 +174,7 @@ class RayCluster:
     def evaluate(
         self, models: Sequence[str], sets: Sequence[PairSet], *, names: Sequence[str] = (), seed: int = 1, **how: Any
     ) -> list[Scores]:
-        """The scores of models on sets such as `sc.sts` gives, each on some node; `how` as `evaluate` takes it."""
+        """The scores of models on sets such as those of `sc.sts`; `how` holds options of `sc.evaluate`."""
         from siamese_cbow.cluster.parallel_encode import evaluate_each
 
         pairs = list(zip(map(_for_nodes, models), names or models, strict=True))

@@ -45,7 +45,8 @@ def pairs(
 ) -> list[PairSet]:
     """The set of pairs in a file, for `evaluate`: `evaluate(model, pairs("tickets.csv"))`.
 
-    columns  names, or numbers from 1, of the two texts and the score: "first,second,rating" or ["1", "2", "3"]
+    columns   names, or numbers from 1, of the two texts and the score: "first,second,rating" or ["1", "2", "3"]
+    encoding  of the file; detected by default
     """
     path = as_path(path)
     if not isinstance(columns, str | list | tuple):

@@ -35,14 +35,14 @@ class ModelInfo(Mapping[str, Any]):
     """Where a model comes from; None where unknown. `dataclasses.replace` returns a changed copy.
 
     data, licence, limits, biases  for readers: the training text, and what to know before use
-    scores          how good it is, as measured with just these rows
+    scores          how good it is, measured with exactly these rows
     recipe          the settings of its training run; `name` is the name of the recipe
     corpus          the text: its fingerprint, alone or in a table with sizes
-    trained         how far: epochs, examples, words
+    trained         how long it was trained: epochs, examples, words
     start           data, licence and corpus of the model that training started from
-    combined        what the models that it was made of did not have in common
+    combined        for a combined model, the entries in which its parts differ
     unknown_words   how unknown words are treated, a `Fallback`
-    language        the language of all its words; `languages`, of a model of several
+    language        the language of its words; `languages`, those of a multilingual model
     compression     the size before compression
     postprocessing  what was done to the rows after training
     extra           your own notes

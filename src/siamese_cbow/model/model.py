@@ -147,7 +147,7 @@ class Model(WordVectors):
         return self.words(texts)[:2]
 
     def words(self, texts: Texts) -> tuple[Ids, Offsets, UnknownWords]:
-        """The same, and the unknown words that count with a vector made of their n-grams."""
+        """What `ids` returns, and the unknown words that get a vector from their n-grams."""
         self._check_one_language()
         return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
 
@@ -187,7 +187,7 @@ class Model(WordVectors):
     # the same rows, or some of them
 
     def language(self, name: str) -> Model:
-        """The model for texts in one language, of a multilingual model.
+        """The model for texts in one language of a multilingual model.
 
         `cosine(model.language("en").encode("a house"), model.language("de").encode("ein Haus"))` -> 0.93
 
@@ -222,8 +222,8 @@ class Model(WordVectors):
     def in_memory(self) -> Model:
         """The same model with its rows in memory, so that changes to its file have no effect.
 
-        A loaded model maps its file, which is there at once and shared by all processes. What is in memory already is
-        not copied.
+        A loaded model maps its file: it is available at once, and processes share its memory. Rows that are already in
+        memory are not copied.
         """
         rows, ngrams = in_memory(self.rows), self.given_ngrams and self.given_ngrams.in_memory()
         if rows is self.rows and ngrams is self.given_ngrams:

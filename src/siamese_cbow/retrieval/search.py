@@ -30,13 +30,13 @@ from siamese_cbow.text.row_reader import Line, RowReader, Rows
 class Hit:
     """A row that matches a query: `Hit(6.1, "notes.txt", 12, "a cat sat")`.
 
-    score    exact + meaning: each in units of its standard deviation over the collection. Of a search by meaning alone
-             the cosine, of one by exact words alone BM25
+    score    exact + meaning, each in standard deviations over the collection; with mode "meaning", the cosine; with
+             mode "exact", BM25
     source   the file, "standard input" or "the iterable"
-    line     its number there, from 1; `counted` says of what: "line", or "record" in a table
-    before   the rows before it, as many as were asked for; `after` those after it
-    exact    the part of the score that comes from words, `meaning` the part that comes from vectors
-    words    the words of the query that it has, in any form
+    line     its number there, from 1; `counted` says whether it counts lines or the records of a table
+    before   the rows before it, as many as requested; `after` holds those after it
+    exact    the part of the score that comes from words; `meaning`, the part that comes from vectors
+    words    the query words it contains, in any form
     """
 
     score: float
@@ -74,6 +74,8 @@ def search(
     before, after  number of rows around a hit to return with it
     mode           "hybrid": exact words and meaning; or "exact" or "meaning" alone
     text           how text is read, and what a row is; by default a line, or a paragraph of wrapped text
+    threads        by default all cores; the result does not depend on it
+    progress       True shows a bar, in a terminal or a notebook
     """
     wanted, n_threads = Wanted(k, threshold, mode), thread_count(threads)
     check_context(before, after)

@@ -41,7 +41,7 @@ StreamKind: TypeAlias = Literal["text", "groups"]
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """A corpus, ready for training."""
+    """A corpus as arrays of word ids, ready for training: `prepare` makes one, `load` opens one."""
 
     ids: Ids  # (n_tokens,) int32
     sentences: Offsets  # (n_sentences + 1,): sentence i is ids[sentences[i] : sentences[i + 1]]

@@ -117,8 +117,8 @@ class Callback:
     10 of 20 batches, 66 examples
     20 of 20 batches, 124 examples
 
-    every: `on_batch` is called exactly after each `every` batches, counted over all epochs, and after the last one of
-    an epoch. 0: after every chunk of batches, some ten milliseconds, wherever that is.
+    every  call `on_batch` after each this many batches, counted over all epochs, and after the last batch of an
+           epoch; 0: after each chunk of batches, which takes some ten milliseconds
 
     An exception raised in a callback ends the run. The state is then that at the end of a batch, so `train` can
     resume from it.
@@ -127,19 +127,19 @@ class Callback:
     every: int = 0
 
     def on_start(self, run: Run) -> None:
-        """Before the first batch."""
+        """Called before the first batch."""
 
     def on_batch(self, run: Run) -> None:
-        """After some batches, see `every`."""
+        """Called between two batches, as often as `every` says."""
 
     def on_checkpoint(self, run: Run, path: Path) -> None:
-        """After a checkpoint was saved."""
+        """Called after a checkpoint has been saved in the folder `path`."""
 
     def on_epoch(self, run: Run) -> None:
-        """After an epoch."""
+        """Called after each epoch."""
 
     def on_end(self, run: Run) -> None:
-        """After the last epoch."""
+        """Called after the last epoch."""
 
 
 def train(

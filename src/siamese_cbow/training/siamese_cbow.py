@@ -73,8 +73,10 @@ class SiameseCBOW(Recipe):
                    the name of a stream's folder, of files or folders of text; texts, each a document of its own
                    (`["One text.", "Another."]`, a generator); lists of sentences, one per document; `Texts([...])`,
                    where the strings are lines that follow one another
+        threads    by default all cores
         progress   True shows a bar, in a terminal or a notebook
-        preparing  of text, options of `prepare`: `min_count=10`, `text=TextSettings(language="de")`
+        callbacks  called during training, see `Callback`
+        preparing  options of `prepare`, for text: `min_count=10`, `text=TextSettings(language="de")`
         """
         from siamese_cbow.training.ahead import compiled_ahead
         from siamese_cbow.training.loop import train

@@ -28,7 +28,7 @@ from siamese_cbow.words.vocabulary import Vocabulary, most_frequent
 
 
 def compress(model: Model, dtype: Dtype | None = None, *, dim: int | None = None, words: int | None = None) -> Model:
-    """A new, smaller model; its info records the original size.
+    """A new, smaller model, with the options of `Model.compress`; its info records the original size.
 
     The record that undoes a post-processing is dropped: it belongs to the whole model.
     """
