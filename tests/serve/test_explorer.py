@@ -229,12 +229,12 @@ def test_words_lead_to_their_neighbours(page: Any, server: Running, view: str, w
         page.get_by_label("First sentence").fill("cat dog")
         page.get_by_label("Second sentence").fill("cat")
         sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("dog")
-        sync_api.expect(page.locator("#strongest li").first).to_have_text("cat – cat", use_inner_text=True)
+        sync_api.expect(page.locator("#strongest li").first).to_contain_text("cat – cat")
     if view == "search":
         page.locator("#search-lines").fill("a cat\na dog")
         page.locator("#search-query").fill("cat")
         page.get_by_role("button", name="Search").click()
-        sync_api.expect(page.locator("#search-list .why").first).to_contain_text("exact 0.7: cat; meaning")
+        sync_api.expect(page.locator("#search-list .why").first).to_have_text("exact 1.7: cat; meaning 7.0")
     if view == "map":
         page.get_by_label("Find on the map").fill("guitar")
         page.keyboard.press("Enter")
