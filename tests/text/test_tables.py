@@ -200,7 +200,7 @@ def test_mistakes_in_csv_and_parquet_name_the_file(tmp_path: Path) -> None:
         read(file)
     parquet = tmp_path / "a.parquet"
     parquet.write_bytes(b"PAR1 this is none PAR1")
-    with pytest.raises(InputError, match=r"can't read \S+a\.parquet as \.parquet"):
+    with pytest.raises(InputError, match=r"can't read \S+a\.parquet as a \.parquet file"):
         read(parquet)
 
 

@@ -224,6 +224,8 @@ def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..
             if sentences and unit not in (None, "sentence"):
                 raise click.UsageError(f"got both --sentences and --unit {unit}; expected only one of them")
             row: Any = "sentence" if sentences else unit or default
+            if row != "sentence":
+                refuse_options({"sentence_language"}, "only with --sentences, which splits text into sentences")
             text = TextSettings(
                 unit=row, language=sentence_language, text_column=text_column, encoding=encoding, globs=globs, code=code
             )

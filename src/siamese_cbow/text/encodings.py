@@ -205,9 +205,7 @@ def _byte_order(name: str, encoding: str | None, start: bytes) -> str | None:
     """UTF-16 or UTF-32 as named by the user, with its byte order: by its mark, or else detected."""
     detected = wide_encoding(start) if start and encoding in ("utf-16", "utf-32") else encoding
     if encoding and not (detected or "").startswith(encoding):
-        raise InputError(
-            f"{name} is not {label(encoding)}, or lacks its byte order mark; name another encoding, or drop --encoding"
-        )
+        raise InputError(f"{name} is not {label(encoding)}, or lacks its byte order mark; name another --encoding")
     return detected
 
 
