@@ -89,6 +89,7 @@ def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
             "Missing argument 'QUERY'. Example: siamese-cbow search \"restart\" --index docs-index",
         ),
         ("prepare books", "Missing option '-o' / '--output'. Example: siamese-cbow prepare books/ -o data/books"),
+        ("search cat a.txt --sentence-language fr", "--sentence-language: only with --sentences"),
         ("adapt a.txt", "Missing option '-o' / '--output'. Example: siamese-cbow adapt headlines.txt -o models/head"),
         ("train a.txt -o m --cluster local", "siamese-cbow prepare a.txt --cluster local -o a@stream"),
         ("reproduce a.txt -o report", "create a stream with: siamese-cbow prepare a.txt -o a@stream"),
