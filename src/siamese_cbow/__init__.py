@@ -12,6 +12,7 @@ Each public name is imported on first use, so that small jobs start fast.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ def __getattr__(name: str) -> Any:
 
         return version("siamese-cbow")
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # With its name and this module, Python itself suggests similar names.
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value  # the next lookup finds it directly
     return value

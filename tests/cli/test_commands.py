@@ -89,6 +89,13 @@ def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
             "Missing argument 'QUERY'. Example: siamese-cbow search \"restart\" --index docs-index",
         ),
         ("prepare books", "Missing option '-o' / '--output'. Example: siamese-cbow prepare books/ -o data/books"),
+        ("search cat a.txt --sentence-language fr", "--sentence-language: only with --sentences"),
+        ("adapt a.txt", "Missing option '-o' / '--output'. Example: siamese-cbow adapt headlines.txt -o models/head"),
+        ("train a.txt -o m --cluster local", "siamese-cbow prepare a.txt --cluster local -o a@stream"),
+        ("reproduce a.txt -o report", "create a stream with: siamese-cbow prepare a.txt -o a@stream"),
+        ("reproduce books -o report", "books is not a stream (stream.json is missing); create one"),
+        ("demo -o books", "books contains files that are not part of a model"),
+        ("demo --text x -o y", "--text: it only copies the speeches and saves no model"),
         ("encode a.txt --workers 2", "--workers: only with --cluster ADDRESS, such as --cluster local"),
         ("train a -o m --average-every 2", "--average-every: only with --cluster ADDRESS, such as --cluster local"),
         ("search cat --index ix --sentences", "--sentences: only for FILES; an index keeps how its text was read"),
@@ -106,6 +113,9 @@ def test_a_mistake_is_explained(
     arguments: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("the cat sat\n")
+    (tmp_path / "books").mkdir()
+    (tmp_path / "books" / "b.txt").write_text("the dog ran\n")
     with pytest.raises(SystemExit) as stopped:
         main(arguments.split())
     assert stopped.value.code == 2
@@ -126,6 +136,10 @@ def test_an_empty_file_is_remarked_on(tmp_path: Path, capsys: pytest.CaptureFixt
     out, err = capsys.readouterr()
     assert out == ""
     assert err == f"{tmp_path / 'a.txt'} contains no text: 0 rows\n"
+    main(["similarity", "--file", str(tmp_path / "a.txt")])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"{tmp_path / 'a.txt'} contains no text: 0 pairs\n"
 
 
 def test_a_misspelt_command_is_told_what_is_near(capsys: pytest.CaptureFixture[str]) -> None:

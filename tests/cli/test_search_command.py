@@ -87,7 +87,7 @@ def test_threshold_and_exit_code(folder: Path, capsys: pytest.CaptureFixture[str
     assert run(capsys, "song", "a.txt", "--threshold", "0.9999", "--meaning", code=1)[0] == []
     assert run(capsys, "kitchen", "a.txt", "--threshold", "99", code=1)[0] == []
     assert run(capsys, "kitchen", "a.txt", "--exact", code=1)[0] == []
-    assert "neither k nor a threshold" in run(capsys, "song", "a.txt", "-k", "0", code=2)[1]
+    assert "neither a number of hits nor a threshold" in run(capsys, "song", "a.txt", "-k", "0", code=2)[1]
 
 
 def test_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,3 +162,11 @@ def test_a_query_of_words_that_nobody_knows(folder: Path, capsys: pytest.Capture
 def test_remarks_do_not_name_the_program(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, said = run(capsys, "qxqx song", "a.txt")
     assert said == "not in the model's vocabulary and ignored: qxqx\n"
+
+
+def test_an_empty_input_and_an_index_as_files_are_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "empty.txt").touch()
+    assert run(capsys, "song", "empty.txt", code=1) == ([], "there is no text to search: the input is empty\n")
+    main(["index", "a.txt", "-o", "notes"])
+    capsys.readouterr()
+    assert "siamese-cbow search 'a song' --index notes" in run(capsys, "a song", "notes", code=2)[1]

@@ -90,6 +90,7 @@ def test_columns_can_be_said(tmp_path: Path, columns: Any) -> None:
     ("content", "columns", "expected"),
     [
         ("x,y,z,w\n1,2,3,4\n", "", r"has the columns 'x', 'y', 'z', 'w'.*--columns"),
+        ("id,text,score\n1,a cat,3\n2,a dog,4\n3,an ox,5\n", "", r"it is unclear which hold the texts and the score"),
         (csv("a,b,score"), "a,c,score", r"no column 'c'; it has 'a', 'b', 'score'"),
         (csv(), "1,2,4", r"no column '4'; it has numbers from 1 to 3"),
         (csv("a,b,score", rows=[*ROWS, ("a", "b", "good")]), "", r"row 6: the score 'good' is not a number"),

@@ -112,6 +112,24 @@ def test_names_that_are_none(packaged: Model, name: Any) -> None:
         sc.load(name)
 
 
+def test_what_was_meant_is_named(packaged: Model, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no model pretraind; did you mean pretrained"):
+        sc.load("pretraind")
+    (tmp_path / "a.txt").write_text("a cat\na dog\n")
+    sc.prepare(tmp_path / "a.txt", output=tmp_path / "stream", min_count=1)
+    with pytest.raises(InputError, match=r"stream contains no readable model; it is a stream; .*siamese-cbow train "):
+        sc.load(tmp_path / "stream")
+    sc.Index.update(tmp_path / "index", tmp_path / "a.txt", model=small_model())
+    with pytest.raises(InputError, match=r"it is an index; search it: siamese-cbow search QUERY --index "):
+        sc.load(tmp_path / "index")
+    (tmp_path / "run" / "training").mkdir(parents=True)
+    with pytest.raises(InputError, match="it is an unfinished training run; repeat its"):
+        sc.load(tmp_path / "run")
+    (tmp_path / "program").write_bytes(b"\x7fELF\x02" + bytes(100))
+    with pytest.raises(InputError, match="program is a program"):
+        sc.load(tmp_path / "program")
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json", "vocabulary.txt"])
 def test_one_file_of_a_model(packaged: Model, name: str) -> None:
     packaged.save("books")

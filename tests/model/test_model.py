@@ -454,6 +454,9 @@ def test_a_zero_vector_has_no_neighbours(plain: Model) -> None:
 def test_one_number_of_neighbours(plain: Model) -> None:
     with pytest.raises(SettingsError, match="got k=2 and topn=3, two names for the same number"):
         plain.neighbours("east", k=2, topn=3)
+    with pytest.raises(SettingsError, match="got topn=2 and k=3, two names for the same number"):
+        plain.most_similar("east", topn=2, k=3)
+    assert plain.most_similar("east", k=1) == plain.most_similar("east", topn=1)
     with pytest.raises(SettingsError, match=r"k is 2\.5; expected a whole number, 1 or more"):
         plain.neighbours("east", k=2.5)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="truncate_dim is True; expected a whole number from 1 to 2"):

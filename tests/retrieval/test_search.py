@@ -314,7 +314,7 @@ def test_bad_queries_and_settings(model: Model) -> None:
         sc.search("ship", Texts(["a"]), model=model, mode="fuzzy")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="k is 0"):
         sc.search("ship", Texts(["a"]), model=model, k=0)
-    with pytest.raises(SettingsError, match="neither k nor a threshold"):
+    with pytest.raises(SettingsError, match="neither a number of hits nor a threshold"):
         sc.search("ship", Texts(["a"]), model=model, k=None)
     with pytest.raises(SettingsError, match=r"threshold is 1\.5"):
         sc.search("ship", Texts(["a"]), model=model, threshold=1.5, mode="meaning")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,8 +91,9 @@ def test_sentences(page: Any, server: Running, model: Model) -> None:
     page.get_by_label("First sentence").fill("The cat purrs")
     page.get_by_label("Second sentence").fill("a dog blorf barks")
     sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("cat")
-    shown = f"{model.similarity('The cat purrs', 'a dog blorf barks'):.2f}"
-    sync_api.expect(page.locator("#similarity-number")).to_have_text(shown)
+    similarity = model.similarity("The cat purrs", "a dog blorf barks")
+    shown = f"{similarity:.2f}"
+    sync_api.expect(page.locator("#similarity-number")).to_have_text(f"{similarity:.4f}")
     assert page.locator(".heat .cell").count() == 12
     assert page.locator(".heat .cell.none").count() == 3  # nobody knows blorf
     assert page.locator(".heat tbody tr:last-child td.total").last.inner_text() == shown
@@ -207,22 +209,40 @@ def test_norms(page: Any, server: Running, model: Model) -> None:
     assert page.locator("#norms-chart .dot").count() == len(WORDS)
     assert 3 <= page.locator("#norms-chart line.axis").count() <= 9
     assert page.locator("#norms-chart .label").all_text_contents() == ["the", "of", "guitar"]
-    sync_api.expect(page.locator("#norms-said")).to_contain_text("1 not in the vocabulary")
+    sync_api.expect(page.locator("#norms-said")).to_contain_text("not in the vocabulary: physics")
     page.get_by_label("Find words").fill("the, The, of, " + ", ".join(f"blorf{i}" for i in range(10)))
     page.get_by_role("button", name="Show", exact=True).click()
-    sync_api.expect(page.locator("#norms-said")).to_contain_text("9 not in the vocabulary")
+    sync_api.expect(page.locator("#norms-said")).to_contain_text("not in the vocabulary: blorf0, blorf1,")
     sync_api.expect(page.locator("#norms-said")).to_contain_text("only the first 12 of 13 words are shown")
     assert len(texts(page, "#norms-shortest .name")) == 12
     assert texts(page, "#norms-longest .number")[0] > texts(page, "#norms-shortest .number")[0]
 
 
-@pytest.mark.parametrize(("view", "word"), [("norms", "#norms-longest .name"), ("compare", ".pairing .name"),
-                                            ("sentences", ".heat th .word")])  # fmt: skip
+@pytest.mark.parametrize(("view", "word"), [
+    ("norms", "#norms-longest .name"), ("norms", "#norms-said .word"), ("compare", ".pairing .name"),
+    ("sentences", ".heat th .word"), ("sentences", "#strongest .word"), ("search", "#search-list .why .word"),
+    ("map", "#map-said .word"),
+])  # fmt: skip
 def test_words_lead_to_their_neighbours(page: Any, server: Running, view: str, word: str) -> None:
     visit(page, server, view)
     if view == "sentences":
         page.get_by_label("First sentence").fill("cat dog")
+        page.get_by_label("Second sentence").fill("cat")
         sync_api.expect(page.locator(".heat tbody th[scope=row]").nth(1)).to_have_text("dog")
+        sync_api.expect(page.locator("#strongest li").first).to_contain_text("cat – cat")
+    if view == "search":
+        page.locator("#search-lines").fill("a cat\na dog")
+        page.locator("#search-query").fill("cat")
+        page.get_by_role("button", name="Search").click()
+        sync_api.expect(page.locator("#search-list .why").first).to_have_text("exact 1.7: cat; meaning 7.0")
+    if view == "map":
+        page.get_by_label("Find on the map").fill("guitar")
+        page.keyboard.press("Enter")
+        sync_api.expect(page.locator("#map-said")).to_contain_text("guitar is near")
+    if "norms-said" in word:
+        page.get_by_label("Find words").fill("dog, cat")
+        page.get_by_role("button", name="Show").click()
+        sync_api.expect(page.locator(word)).to_have_text(["dog", "cat"])
     name = texts(page, word)[0]
     page.locator(word).first.click()
     sync_api.expect(page.get_by_label("Word or text")).to_have_value(name)
@@ -247,6 +267,35 @@ def test_results_go_when_the_question_changes(page: Any, server: Running, view: 
     page.locator(field).press("End")
     page.keyboard.type("s")
     sync_api.expect(page.locator(results)).to_have_count(0)
+
+
+@pytest.mark.parametrize(("view", "field", "results"), [
+    ("sentences", "#sentence-a", "#heat"), ("map", "#map-words", "#plane"), ("norms", "#norms-words", "#norms-said"),
+])  # fmt: skip
+def test_results_of_an_earlier_input_are_dimmed_or_gone(
+    page: Any, server: Running, view: str, field: str, results: str
+) -> None:
+    visit(page, server, view)
+    sync_api.expect(page.locator(results)).to_have_attribute("aria-busy", "false")
+    page.route("**/similarity", lambda route: None)  # no answer comes
+    page.locator(field).press("End")
+    page.keyboard.type("s")
+    if view == "norms":
+        sync_api.expect(page.locator(results)).to_be_empty()
+    else:
+        sync_api.expect(page.locator(results)).to_have_attribute("aria-busy", "true")
+        sync_api.expect(page.locator(results)).to_have_class(re.compile("old"))
+
+
+def test_results_go_when_the_server_refuses(page: Any, server: Running) -> None:
+    visit(page, server, "sentences")
+    sync_api.expect(page.locator("#heat table")).to_be_visible()
+    refusal = {"status": 404, "json": {"error": {"message": "no such model"}}}
+    page.route("**/similarity", lambda route: route.fulfill(**refusal))
+    page.locator("#sentence-a").fill("another sentence")
+    sync_api.expect(page.get_by_role("alert")).to_contain_text("no such model")
+    sync_api.expect(page.locator("#heat table")).to_have_count(0)
+    sync_api.expect(page.locator("#similarity-number")).to_have_text("–")
 
 
 def test_search_in_a_file(page: Any, server: Running, tmp_path: Path) -> None:

@@ -149,6 +149,16 @@ def test_an_encoding_that_is_said_is_used(tmp_path: Path) -> None:
     assert reader.remarks == []
 
 
+def test_utf16_that_is_named_needs_no_byte_order_mark(tmp_path: Path) -> None:
+    for encoding in ("utf-16", "utf-16-le", "utf-32-be"):
+        (tmp_path / "a.txt").write_bytes("the cat sat on the mat\n".encode(encoding))
+        reader = RowReader(tmp_path / "a.txt", TextSettings(encoding=encoding[:6]))
+        assert list(reader.texts()) == ["the cat sat on the mat"]
+    (tmp_path / "a.txt").write_bytes(b"the cat sat on the mat\n")
+    with pytest.raises(InputError, match=r"a\.txt is not UTF-16, or lacks its byte order mark"):
+        list(RowReader(tmp_path / "a.txt", TextSettings(encoding="utf-16")).texts())
+
+
 @pytest.mark.parametrize(
     ("language", "real", "wrong"),
     [

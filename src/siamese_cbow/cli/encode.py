@@ -55,7 +55,7 @@ EXPLAINED = 200  # unknown words that `--unknown` explains: each takes a scan of
 @text_options
 @click.option("--normalize", is_flag=True, help="Scale each vector to length 1.")
 @click.option("--truncate-dim", type=int, metavar="N", help="Keep only the first N dimensions.")
-@click.option("--batch-size", type=click.IntRange(min=1), default=N_ROWS, help="Rows in memory at a time.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=N_ROWS, metavar="N", help="Rows in memory at a time.")
 @click.option("--unknown", metavar="FILE", type=PATH,
               help="Write out-of-vocabulary words to this file, one `count word` per line, most frequent "
                    "first, with what stands in for each.")  # fmt: skip

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from siamese_cbow.cli import Grouped
+from siamese_cbow.cli import Grouped, is_typed
 from siamese_cbow.cli.options import (
     PATH,
     Function,
     cluster_options,
     encoding_option,
-    is_typed,
     print_json,
     refuse_options,
     refuse_other_options,
@@ -261,7 +260,7 @@ def download(what: str, target: str) -> None:
                    "minutes, which is too short]")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Small vectors and few points: takes minutes on a small corpus.")
 @threads_option
-@click.option("--seed", type=click.IntRange(min=0), default=1, help="Random seed.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, metavar="N", help="Random seed.")
 @click.option("--restart", is_flag=True, help="Discard finished work and start over.")
 @click.option("--finished", "finished_only", is_flag=True, help="Train nothing; report what is finished and missing.")
 def reproduce(

@@ -48,14 +48,14 @@ _COUNT_AS = {
 @click.option("--other-language", metavar="NAME", help="Language of B if it differs from that of A.")
 @click.option("--file", "path", metavar="FILE",
               help="File of pairs: two tab-separated texts per line, or a table; - for standard input.")  # fmt: skip
-@click.option("--text-column", "columns", metavar="A,B",
+@click.option("--text-column", "text_columns", metavar="A,B",
               help="The two columns to compare, if --file is JSON lines, CSV, TSV or Parquet.")  # fmt: skip
 @encoding_option
 def similarity(
     texts: tuple[str, ...],
     folder: Path | None,
     path: str | None,
-    columns: str | None,
+    text_columns: str | None,
     other_language: str | None,
     encoding: str | None,
 ) -> None:
@@ -64,7 +64,7 @@ def similarity(
     With --file, print one number per line of plain text or record of a table.
     """
     if path is None:
-        refuse_options({"columns", "encoding"}, "only with --file FILE")
+        refuse_options({"text_columns", "encoding"}, "only with --file FILE")
     if (len(texts) != 2) if path is None else texts:
         given = counted(len(texts), "text") + (" and --file" if path else "")
         raise click.UsageError(f"got {given}; expected two texts, or --file FILE alone")
@@ -75,11 +75,15 @@ def similarity(
         from siamese_cbow.text.records import TextSettings
 
         decoding = TextSettings(encoding=encoding).decoding()
-        for pairs in batched(_pairs(path, columns, decoding), length=lambda pair: len(pair[0]) + len(pair[1])):
+        n = 0
+        for pairs in batched(_pairs(path, text_columns, decoding), length=lambda pair: len(pair[0]) + len(pair[1])):
             scores = model.similarity_pairwise(model.encode([a for a, _ in pairs]), other.encode([b for _, b in pairs]))
             click.echo("".join(f"{score:.6f}\n" for score in scores.tolist()), nl=False)
+            n += len(pairs)
         for remark in decoding.remarks():
             say(remark)
+        if not n:
+            say(f"{'standard input' if path == '-' else path} contains no text: 0 pairs")
         return
     vectors = [each.encode(text) for each, text in zip((model, other), texts, strict=True)]
     for each, text, vector in zip((model, other), texts, vectors, strict=True):

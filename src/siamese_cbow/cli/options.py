@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
-from siamese_cbow.cli import SHARED
+from siamese_cbow.cli import SHARED, is_typed
 from siamese_cbow.progress import Progress, Silent, bar
 
 if TYPE_CHECKING:
@@ -32,7 +31,11 @@ class _Auto(click.ParamType):  # type: ignore[type-arg]  # which click 8.1 does 
 
     def __init__(self, number: Any) -> None:
         self._number = number
-        self.name = f"{number.name.upper()}|auto"
+        self.name = f"{number.name}|auto"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """`INTEGER|auto`: auto is typed as it stands."""
+        return f"{self._number.name.upper()}|auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """`--min-count 3` -> 3; `--min-count auto` -> "auto"."""
@@ -109,11 +112,6 @@ class _Remarks(Silent):
 
     def say(self, message: str) -> None:
         say(message)
-
-
-def is_typed(name: str) -> bool:
-    """Whether a parameter of the running command was given on the command line."""
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def refuse_options(names: Collection[str], why: str) -> None:
@@ -226,6 +224,8 @@ def text_options_of(default: str) -> Callable[[Callable[..., None]], Callable[..
             if sentences and unit not in (None, "sentence"):
                 raise click.UsageError(f"got both --sentences and --unit {unit}; expected only one of them")
             row: Any = "sentence" if sentences else unit or default
+            if row != "sentence":
+                refuse_options({"sentence_language"}, "only with --sentences, which splits text into sentences")
             text = TextSettings(
                 unit=row, language=sentence_language, text_column=text_column, encoding=encoding, globs=globs, code=code
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -141,9 +142,15 @@ def _in_files(
     query: str, files: list[str], folder: Path | None, text: TextSettings, wanted: Mapping[str, Any]
 ) -> tuple[Model, list[Hit], bool]:
     """The model, the hits, and whether there are several files."""
+    from siamese_cbow.retrieval.manifest import NAME as INDEX_FILE
     from siamese_cbow.retrieval.search import search
     from siamese_cbow.text.row_reader import RowReader
 
+    for name in files:
+        if (Path(name) / INDEX_FILE).is_file():
+            raise click.UsageError(
+                f"{name} is an index, not text; search it with: siamese-cbow search {shlex.quote(query)} --index {name}"
+            )
     model = open_model(folder)
     reader = RowReader(files, text, say=say)
     with progress_bar("searching", reader.total_bytes) as progress:

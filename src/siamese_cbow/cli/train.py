@@ -16,13 +16,12 @@ from typing import Any
 import click
 
 from siamese_cbow.base.option_fields import Option, options
-from siamese_cbow.cli import SHARED, Grouped
+from siamese_cbow.cli import SHARED, Grouped, is_typed
 from siamese_cbow.cli.options import (
     AUTO,
     AUTO_NUMBER,
     PATH,
     cluster_options,
-    is_typed,
     refuse_options,
     say,
     threads_option,
@@ -173,7 +172,8 @@ def train(
     has_streams = are_streams(inputs)
     if cluster is not None and not has_streams:
         raise InputError(
-            f"{inputs[0]} is not a stream; --cluster trains on streams: first run siamese-cbow prepare --cluster"
+            f"{inputs[0]} is not a stream, and --cluster trains on streams; prepare one: siamese-cbow prepare "
+            f"{shlex.join(inputs)} --cluster {cluster} -o {_name_of(inputs[0])}@stream"
         )
     if not has_streams:
         refuse_options({"passes"}, "only for streams, one number for each; prepare every text first")

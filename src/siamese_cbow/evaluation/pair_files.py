@@ -47,7 +47,8 @@ def pairs(
 ) -> list[PairSet]:
     """The set of pairs in a file, for `evaluate`: `evaluate(model, pairs("tickets.csv"))`.
 
-    columns  names, or numbers from 1, of the two texts and the score: "first,second,rating" or ["1", "2", "3"]
+    columns   names, or numbers from 1, of the two texts and the score: "first,second,rating" or ["1", "2", "3"]
+    encoding  of the file; detected by default
     """
     path = as_path(path)
     if not isinstance(columns, str | list | tuple):
@@ -93,9 +94,9 @@ def _places(
     if wanted:
         left, right, score = (_place(path, name, names, n) for name in wanted)
         return left, right, score
-    if n == 3:
-        numbers = _number_columns(rows if names is None else rows[1:], 3)
-        score = numbers[0] if len(numbers) == 1 else 2
+    numbers = _number_columns(rows if names is None else rows[1:], n)
+    if n == 3 and len(numbers) < 2:  # of two columns of numbers, one may be an id
+        score = numbers[0] if numbers else 2
         left, right = (place for place in range(3) if place != score)
         return left, right, score
     plain = [re.sub(r"[\s_-]", "", name.lower()) for name in names or ()]

@@ -37,6 +37,12 @@ ACCEPTED = (
     "-o FOLDER` trains a model, and `evaluate` also takes transformers, skip-thought and `random`"
 )
 OURS = "siamese-cbow"
+# A file that distinguishes another folder of ours -> what that is.
+OTHER_FOLDERS = {
+    "stream.json": "it is a stream; train a model on it: siamese-cbow train {folder} -o MODEL",
+    "index.json": "it is an index; search it: siamese-cbow search QUERY --index {folder}",
+    "training": "it is an unfinished training run; repeat its `siamese-cbow train` command to finish it",
+}
 # What a format may keep besides words and vectors, which it always keeps.
 COUNTS, TOKENIZER, INFO, SPACES, UNDO, DTYPE = "counts", "tokenizer", "info", "words with spaces", "undo", "dtype"
 GRAPH = frozenset({TOKENIZER, SPACES})
@@ -75,8 +81,15 @@ class Look:
     def layout(self) -> VectorLayout:
         """The layout of a word vector file; a file that matches no other format must be one."""
         if self.path.is_dir():
-            raise InputError(f"{self.path} contains no readable model; expected {ACCEPTED}")
+            raise InputError(f"{self.path} contains no readable model; {self._instead()}")
         return find_layout(self.path)
+
+    def _instead(self) -> str:
+        """What a folder of ours holds instead of a model, and what to do with it; for any other, what is expected."""
+        for marker, advice in OTHER_FOLDERS.items():
+            if marker in self.names:
+                return advice.format(folder=self.path)
+        return f"expected {ACCEPTED}"
 
     def is_ours(self) -> bool:
         """Whether siamese-cbow wrote it. A copy by model2vec has our config, too, but no vocabulary.txt, and its files

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.errors import InputError, SettingsError, needs
+from siamese_cbow.errors import InputError, SettingsError, did_you_mean, needs
 from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import PRETRAINED as PACKAGED
 from siamese_cbow.model.storage import VOCABULARY, save
@@ -59,7 +59,8 @@ def load(
     if isinstance(name, Model):
         return name
     path = local_path(name, progress=progress, revision=revision, token=token, endpoint=endpoint)
-    if kind is None and (path / VOCABULARY).is_file():  # ours: no other readers need to be imported
+    # Ours: no other readers need to be imported. A stream, which also has a vocabulary, is refused below.
+    if kind is None and (path / VOCABULARY).is_file() and not (path / "stream.json").is_file():
         return load_folder(path, verify=verify)
     from siamese_cbow.formats.known_formats import ACCEPTED, OURS, format_to_read
     from siamese_cbow.formats.vector_files import read_vector_file
@@ -108,7 +109,8 @@ def local_path(name: str | os.PathLike[str] | None, *, progress: Progress = SILE
             raise InputError(f"{error}; no file or folder {text} exists either") from error
     from siamese_cbow.formats.known_formats import ACCEPTED
 
-    raise InputError(f"no model {text or repr(text)}; expected {ACCEPTED}")
+    meant = did_you_mean(text, [PRETRAINED], "-")
+    raise InputError(f"no model {text or repr(text)}; {f'expected {ACCEPTED}' if meant == '-' else meant}")
 
 
 # the Hugging Face Hub, or any server with its interface

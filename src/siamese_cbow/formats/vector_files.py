@@ -184,7 +184,7 @@ class _Rows:
         try:
             row = layout.parse(numbers)
         except ValueError as error:
-            what = f"expected {layout.dim} numbers after {word[:40]!r} ({error!s:.80})"
+            what = f"expected {counted(layout.dim, 'number')} after {word[:40]!r} ({error!s:.80})"
             raise InputError(f"{layout.place(number)}: {what}; {ADVICE}") from None
         if not np.isfinite(row).all():
             raise InputError(f"{layout.place(number)}: the vector of {word[:40]!r} has NaN or infinity; {ADVICE}")

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.errors import InputError
-from siamese_cbow.text.opening import compression_of
+from siamese_cbow.text.opening import check_is_no_other_file, compression_of
 
 HEAD = 1 << 20  # bytes inspected to find the layout
 CHUNK = 1 << 22  # bytes read at a time
@@ -72,8 +72,11 @@ class VectorLayout:
         if self.binary:
             return np.frombuffer(numbers, dtype="<f4").astype(np.float32)
         # Arrow's CSV reader would be 2.3 times faster here, but words with spaces break its columns.
-        with np.errstate(over="ignore"):
-            row = np.array(numbers.split(), dtype=np.float32)
+        try:
+            with np.errstate(over="ignore"):
+                row = np.array(numbers.split(), dtype=np.float32)
+        except ValueError:
+            raise ValueError(f"found {numbers[:40].decode('utf-8', 'replace')!r}") from None
         if len(row) != self.dim:
             raise ValueError(f"found {len(row)}")
         return row
@@ -124,6 +127,7 @@ def find_layout(path: Path) -> VectorLayout:
     for start, advice in FOREIGN:
         if head.startswith(start):
             raise InputError(f"{path} is {advice}")
+    check_is_no_other_file(head, str(path))
     first, *others = head.split(b"\n", 100)
     header = re.fullmatch(rb"\s*(\d{1,18})\s+(\d{1,18})\s*", first)
     # "5 3" above "6 4" are two words of one dimension, not a header that promises 5 words of dim 3. But one such line

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Ids, Vectors, thread_count
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -92,6 +92,14 @@ def paired_cosines(a: Vectors, b: Vectors) -> Vectors:
     """The cosine of row i of a with row i of b, both (n, dim): (n,) float32."""
     pairs: Vectors = np.einsum("ij,ij->i", units(a), units(b), dtype=np.float64).astype(np.float32)
     return np.clip(pairs, -1.0, 1.0, out=pairs)
+
+
+def one_number(n: int, other: int | None, names: tuple[str, str] = ("k", "topn"), default: int = 10) -> int:
+    """The number of neighbours, which may be given under either of two names: `one_number(10, 3)` -> 3."""
+    if other is not None and n not in (default, other):
+        given = f"{names[0]}={n} and {names[1]}={other}"
+        raise SettingsError(f"got {given}, two names for the same number; give one of them")
+    return n if other is None else other
 
 
 def nearest(

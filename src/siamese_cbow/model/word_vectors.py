@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats, Vectors
-from siamese_cbow.errors import InputError, SettingsError
+from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.encoding import at_least_1
-from siamese_cbow.model.geometry import Undo, as_vectors, is_vector, lengths, nearest, units
+from siamese_cbow.model.geometry import Undo, as_vectors, is_vector, lengths, nearest, one_number, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
 from siamese_cbow.model.text_watch import not_a_word, remark_on
@@ -172,9 +172,7 @@ class WordVectors:
         topn       gensim's name for k
         all_forms  include rare words and all forms of a word (cats, kittens), not one frequent form per stem
         """
-        if topn is not None and k not in (10, topn):
-            raise SettingsError(f"got k={k} and topn={topn}, two names for the same number; give one of them")
-        k = k if topn is None else topn
+        k = one_number(k, topn)
         if word_or_text in self.vocabulary or as_vectors(word_or_text) is not None:
             return self.most_similar([word_or_text], topn=k, all_forms=all_forms)
         if not isinstance(word_or_text, str):
@@ -199,12 +197,16 @@ class WordVectors:
         negative: str | Vectors | Sequence[str | Vectors] = (),
         topn: int = 10,
         *,
+        k: int | None = None,
         all_forms: bool = True,
     ) -> list[tuple[str, float]]:
         """The words nearest to the sum of the positive words minus the negative ones, each at length 1, as in gensim.
 
         `most_similar(["king", "woman"], ["man"], topn=1)` -> [("queen", 0.71)]; a vector can stand for a word
+        k          the name of topn in `neighbours`
+        all_forms  include rare words and all forms of a word (cats, kittens), not one frequent form per stem
         """
+        topn = one_number(topn, k, names=("topn", "k"))
         plus, minus = (
             [words] if isinstance(words, str) or is_vector(words) else list(words) for words in (positive, negative)
         )

@@ -43,7 +43,8 @@ class Wanted:
             raise SettingsError(f"mode is {self.mode!r}; expected one of {', '.join(get_args(Mode))}")
         if self.k is None and self.threshold is None:
             raise SettingsError(
-                "neither k nor a threshold limits the hits, so every row would be one; give k above 0, or a threshold"
+                "there is neither a number of hits nor a threshold, so every row would be a hit; set k above 0, or a "
+                "threshold"
             )
         if self.k is not None:
             at_least_1("k", self.k)

@@ -81,7 +81,8 @@ class Index:
     ) -> Index:
         """Create or update an index of files and folders; without inputs, of the files it already has.
 
-        model  a model or its name, which the index keeps; by default the one it was built with, or the pretrained one
+        model    a model or its name, which the index keeps; by default the one it was built with, or the pretrained one
+        text     how text is read, and what a row is; `rebuild` reads everything again, for instance to change that
         """
         target = as_path(folder, "the index", home=False)
         name = kept_model(target, forgiving=True)[0] if model is None else model
@@ -107,7 +108,7 @@ class Index:
         return f"<Index of {len(self):,} rows of {len(self.manifest.files):,} files in {self.folder}>"
 
     def stale(self) -> list[str]:
-        """Files that have changed or are gone since the index was made; `index -o FOLDER` brings it up to date."""
+        """Files that have changed or been deleted since the index was built; `Index.update(folder)` updates it."""
         return [_shown(name) for name, entry in self.manifest.files.items() if not entry.is_of(name)]
 
     def search(
@@ -121,7 +122,7 @@ class Index:
         mode: Mode = "hybrid",
         threads: int | None = None,
     ) -> list[Hit]:
-        """The rows that match the query best, best first, as `siamese_cbow.search` gives them.
+        """The rows that match the query best, best first; the options are those of `siamese_cbow.search`.
 
         If k is None, all rows that reach the threshold: then every row is scored exactly, which takes longer.
         """

@@ -76,6 +76,8 @@ def search(
     before, after  number of rows around a hit to return with it
     mode           "hybrid": exact words and meaning; or "exact" or "meaning" alone
     text           how text is read, and what a row is; by default a line, or a paragraph of wrapped text
+    threads        by default all cores; the result does not depend on it
+    progress       True shows a bar, in a terminal or a notebook
     """
     wanted, n_threads = Wanted(k, threshold, mode), thread_count(threads)
     check_context(before, after)
@@ -91,6 +93,8 @@ def search(
         for block, rows in in_threads(rows_of, reader.blocks(), n_threads):
             kept.append(rows)
             reporter.advance(block.n_source_bytes)
+        if not kept.n_rows:
+            reporter.say("there is no text to search: the input is empty")
     if mode != "exact":  # exact search needs no vectors
         model.watch(map(kept.text, range(kept.n_rows)))
     best = SearchedText(model, kept, n_threads).best(query, terms, wanted)

@@ -147,7 +147,9 @@ def _old_manifest(folder: Path, model: Model, text: TextSettings | None, *, rebu
     if text is not None and text != old.settings:
         pairs = ((name, value, getattr(text, name)) for name, value in asdict(old.settings).items())
         different = ", ".join(f"{name} {value!r}, not {new!r}" for name, value, new in pairs if value != new)
-        raise SettingsError(f"{folder} was built with {different}; drop that option, or {how_to_rebuild(folder)}")
+        raise SettingsError(
+            f"{folder} was built with {different}; drop that option, or add --rebuild (the text files stay untouched)"
+        )
     return old
 
 

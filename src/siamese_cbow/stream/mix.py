@@ -59,12 +59,12 @@ class Mix:
 
     @property
     def language(self) -> str:
-        """The language whose stems are used: that of the first."""
+        """The language whose stems are used: that of the first stream."""
         return self.streams[0].language
 
     @property
     def known_language(self) -> str | None:
-        """The language of all, if each states it: None for several, for guesses, and for streams of 0.1.0."""
+        """The language of all streams; None if they differ, or if one was guessed or is of version 0.1.0."""
         known = {stream.about.get("language") for stream in self.streams}
         return known.pop() if len(known) == 1 else None
 

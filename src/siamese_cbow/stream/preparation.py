@@ -58,11 +58,13 @@ def prepare(
     output        the folder to write; without it, the stream is temporary
     min_count     drop words that occur less often; None: 1, 2 or 5, depending on the size of the text
     max_words     keep only this many of the most frequent words
-    vocabulary    take the vocabulary from this file of `count word` lines
+    vocabulary    take this vocabulary, or the one in this file of `count word` lines
+    tokenizer     how text is split into words; by default in lower case and without punctuation
     text          how the text is read; with languages in it, min_count and max_words apply to each language
     max_distinct  distinct words to hold in memory while counting; beyond that, the rarest are dropped
     restart       replace the stream that `output` holds, or only one of other text or settings ("changed"); without it,
                   that is left alone, with an error
+    threads       by default all cores; the result does not depend on it
     progress      True shows a bar, in a terminal or a notebook
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)

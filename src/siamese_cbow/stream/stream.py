@@ -41,7 +41,7 @@ StreamKind: TypeAlias = Literal["text", "groups"]
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """A corpus, ready for training."""
+    """A corpus as arrays of word ids, ready for training: `prepare` makes one, `load` opens one."""
 
     ids: Ids  # (n_tokens,) int32
     sentences: Offsets  # (n_sentences + 1,): sentence i is ids[sentences[i] : sentences[i + 1]]
@@ -245,7 +245,13 @@ def is_stream(folder: Path) -> bool:
 def read_about(folder: Path) -> dict[str, Any]:
     """`stream.json` of a folder, checked to be one that this version understands."""
     if not folder.is_dir():
-        raise InputError(f"no folder {folder}; create a stream with: siamese-cbow prepare TEXT -o {folder}")
+        given = (folder, f"{folder.stem}@stream") if folder.is_file() else ("TEXT", folder)
+        command = "siamese-cbow prepare {} -o {}".format(*given)
+        raise InputError(f"no folder {folder}; create a stream with: {command}")
+    if not is_stream(folder):  # perhaps the text itself: never advise to remove it
+        raise FormatError(
+            f"{folder} is not a stream ({ABOUT} is missing); create one: siamese-cbow prepare TEXT -o STREAM"
+        )
     try:
         about: dict[str, Any] = json.loads(file_text(folder / ABOUT))
         version = about["format_version"]

@@ -7,7 +7,7 @@ In the order of the flow:
     records      settings in, raw blocks, finished lines out
       [BLOCK_BYTES, AnyLayout, Lines, NoText, RawBlock, TextSettings, text_settings]
     opening      files and standard input as bytes: opened, decompressed, checked to be text
-      [STDIN, compression_of, open_bytes]
+      [STDIN, check_is_no_other_file, compression_of, open_bytes]
     alphabets    which of several encodings gives the letters of a single language
     encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
     chunks       bytes as text: cleaned, divided into whole lines, made valid UTF-8

@@ -52,8 +52,8 @@ class Corpus:
     files        the files behind it, to detect changes of the text; empty if there are other inputs
     total_bytes  the size of the files on disk, for a progress bar; None if unknown
     layouts      the layout of each source; filled while `blocks()` runs
-    language     that of the settings, or else detected: in some of the files, or in the first block of what can be read
-                 only once
+    language     that of the settings, or else detected: from some of the files, or from the first block of an input
+                 that can be read only once
     """
 
     def __init__(

@@ -90,6 +90,7 @@ class Decoder:
         self._n_characters = self._n_broken = 0
         self._codec: codecs.IncrementalDecoder | None = None
         self.encoding = decoding.encoding and codecs.lookup(decoding.encoding).name.removesuffix("-sig")
+        self.encoding = _byte_order(name, self.encoding, start)
         self._samples = (start, *elsewhere)
         if self.encoding is None:
             self.encoding = wide_encoding(start) or self._found(self._samples)
@@ -198,6 +199,14 @@ def wide_encoding(start: bytes) -> str | None:
         return None
     plausible = {encoding: n for encoding in _WIDE if (n := _n_separators(start, encoding)) is not None}
     return max(plausible, key=lambda encoding: plausible[encoding]) if plausible else None
+
+
+def _byte_order(name: str, encoding: str | None, start: bytes) -> str | None:
+    """UTF-16 or UTF-32 as named by the user, with its byte order: by its mark, or else detected."""
+    detected = wide_encoding(start) if start and encoding in ("utf-16", "utf-32") else encoding
+    if encoding and not (detected or "").startswith(encoding):
+        raise InputError(f"{name} is not {label(encoding)}, or lacks its byte order mark; name another --encoding")
+    return detected
 
 
 def _n_separators(data: bytes, encoding: str) -> int | None:

@@ -103,10 +103,10 @@ def language(name: str) -> Language:
     """The language that a name or tag stands for: `language("pt-br").name` -> "Portuguese"."""
     found = find_language(name)
     if found is None:
-        listed = ", ".join(sorted(_table()[0]))
+        meant = _alike(str(name))  # then a list of a hundred codes would only hide it
+        codes = "such as de" if meant else f": {', '.join(sorted(_table()[0]))} (und is any other language)"
         raise SettingsError(
-            f"language is {name!r};{_alike(str(name))} expected auto, a name such as German, or a code: {listed} "
-            "(und is any other language)"
+            f"language is {name!r};{meant} expected auto, a name such as German, or a code{' ' * bool(meant)}{codes}"
         )
     return found
 

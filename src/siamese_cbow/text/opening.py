@@ -172,7 +172,7 @@ def _check_start(path: Path, raw: io.FileIO, ending: str) -> None:
     raw.seek(0)
     if (real := compression_of(start)) == ending:
         return
-    state = "is empty" if not start else f"starts with {start[:4]!r}"
+    state = "is empty" if not start else f"starts with {start[:4].decode('ascii', 'backslashreplace')!r}"
     advice = f"rename it to end in {real}" if real else "get it again, or rename it if it is plain text"
     raise InputError(f"{path} {state}, so it is not a {ending} file; {advice}")
 

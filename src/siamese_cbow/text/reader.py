@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from siamese_cbow.base.disk import as_path
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, did_you_mean
 from siamese_cbow.text import FORMATS, FileFormat
 from siamese_cbow.text.chunks import Overlong, Unit, cut_overlong, line_chunks, open_text, valid_utf8
 from siamese_cbow.text.encodings import Decoding
@@ -209,6 +209,9 @@ def missing_column(path: Path, column: str, columns: Sequence[str], texts: Seque
         return NoText(f"{path} has no column {column!r}: it has no columns at all; check the file")
     there = ", ".join(repr(name[:40]) for name in columns[:20])
     is_text = any(column in text.split(",") or column == text for text in texts)
+    nearest = did_you_mean(column, columns, "-")
+    if is_text and nearest != "-":
+        return NoText(f"{path} has no column {column!r}; it has {there}; {nearest} (--text-column)")
     advice = ": choose one with --text-column" if is_text else f"; expected {' and '.join((*texts, column))}"
     if format_of(path).name in ("CSV", "TSV"):
         advice += " (its first line is the header; for lines of plain text rename it to .txt)"

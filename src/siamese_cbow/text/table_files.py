@@ -50,7 +50,7 @@ def with_clear_errors(
                 raise
             path = Path(str(args[0]))
             reason = " ".join(str(error).split())[:300]
-            raise InputError(f"can't read {path} as {ending_of(path)}: {reason}; check the file") from error
+            raise InputError(f"can't read {path} as a {ending_of(path)} file: {reason}; check the file") from error
 
     return clearly
 

@@ -127,19 +127,19 @@ class Callback:
     every: int = 0
 
     def on_start(self, run: Run) -> None:
-        """Before the first batch."""
+        """Called before the first batch."""
 
     def on_batch(self, run: Run) -> None:
-        """After some batches, see `every`."""
+        """Called between two batches, as often as `every` says."""
 
     def on_checkpoint(self, run: Run, path: Path) -> None:
-        """After a checkpoint was saved."""
+        """Called after a checkpoint has been saved in the folder `path`."""
 
     def on_epoch(self, run: Run) -> None:
-        """After an epoch."""
+        """Called after each epoch."""
 
     def on_end(self, run: Run) -> None:
-        """After the last epoch."""
+        """Called after the last epoch."""
 
 
 def train(

@@ -43,8 +43,8 @@ class Tokenizer:
 
     kind         `words`: words with inner apostrophes, numbers with inner points and commas, single marks;
                  `whitespace`: whatever stands between white space (or NUL), for text that is already tokenised
-    lowercase    The and the are one word
-    punctuation  marks such as , and ! are words too (with kind `words`)
+    lowercase    treat The and the as the same word
+    punctuation  treat marks such as , and ! as words (with kind `words`)
     rule         the version of all this, one of RULES
     language     of the text, where that makes a difference to its words ("tr": I is the capital of ı; "fr": l'homme is
                  two words); else ""

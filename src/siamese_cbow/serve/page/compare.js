@@ -12,14 +12,15 @@ export function setUp(page) {
     const models = new Set();
     for (const list of lists) models.add(await page.chosen(list));
     return sideBySide([...models]);
-  });
+  }, ["compare-list"]);
 
   const sideBySide = async (models) => {
     const [asked, cut] = firstWords(at("compare-words").value);
     const k = Number(at("compare-k").value);
     const found = await Promise.all(asked.map((word) => Promise.all(models.map((model) => near(word, model, k)))));
     return () => at("compare-list").replaceChildren(make("div", { class: "pairings" },
-      ...asked.map((word, i) => pairing(word, models, found[i], page.look))), ...(cut ? [make("p", { class: "quiet" }, `${cut}.`)] : []));
+      ...asked.map((word, i) => pairing(word, models, found[i], page.look))), ...(cut ? [make("p", { class: "quiet" }, `${cut}.`)] : []),
+      ...(models.length < 2 && lists[0].options.length > 1 ? [make("p", { class: "note" }, "Both sides are the same model; choose another one to compare.")] : []));
   };
   outdated("compare-list", "compare-words");
   at("compare-form").addEventListener("submit", (event) => {

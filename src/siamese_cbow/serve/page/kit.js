@@ -82,21 +82,44 @@ export function problem(error) {
   at("problem").textContent = error ? error.message : "";
 }
 
-/** A function that runs work and shows its error; of several calls at once only the last one counts. */
-export function task(work) {
+/** Dims results that belong to an earlier input, until new ones replace them. */
+export function dim(results, isOld) {
+  for (const id of results) {
+    at(id).classList.toggle("old", isOld);
+    at(id).setAttribute("aria-busy", String(isOld));
+  }
+}
+
+const empty = (results) => results.forEach((id) => at(id).replaceChildren());
+
+/**
+ * A function that runs work and shows its error; of several calls at once only the last one counts. Earlier results, the
+ * elements with these ids, are dimmed meanwhile, and after an error they are cleared.
+ */
+export function task(work, results = [], clear = empty) {
   let last = 0;
   return async (...parameters) => {
     const mine = ++last;
+    dim(results, true);
     try {
       const show = await work(...parameters);
       if (mine !== last) return;
       problem(null);
       show?.();
     } catch (error) {
-      if (mine === last) problem(error);
+      if (mine !== last) return;
+      clear(results);
+      problem(error);
     }
+    dim(results, false);
   };
 }
+
+/** A word to click, which leads to its neighbours. */
+export const clickable = (word, look) => make("button", { type: "button", class: "word", click: () => look(word) }, word);
+
+/** Words to click, with a mark between them: "a, b" */
+export const clickables = (list, look, mark = ", ") => list.flatMap((word, i) => [...(i ? [mark] : []), clickable(word, look)]);
 
 /** What stands in for a word outside the vocabulary, in words; null for a known one. */
 export function origin({ norm, counts_as, made_of }) {

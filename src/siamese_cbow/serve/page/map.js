@@ -1,6 +1,6 @@
 // The map of words or of the user's own sentences.
 
-import { ask, at, counted, make, number, task, words } from "./kit.js";
+import { ask, at, clickable, clickables, counted, dim, make, number, task, words } from "./kit.js";
 import { Plane } from "./plane.js";
 
 export function setUp(page) {
@@ -22,9 +22,10 @@ export function setUp(page) {
     plane.choose(point, centre);
     if (!point) return () => say("");
     const found = await ask("/neighbours", { text: point.label, k: 6, model: page.model });
-    return () => say(`${point.label} is near ${found.neighbours.map((one) => one.word).join(", ")}`);
+    const name = point.norm == null ? point.label : clickable(point.label, page.look);
+    return () => say(name, " is near ", ...clickables(found.neighbours.map((one) => one.word), page.look));
   });
-  const say = (text) => (at("map-said").textContent = text);
+  const say = (...parts) => at("map-said").replaceChildren(...parts);
 
   const what = () => document.querySelector("#map-form [name=what]:checked").value;
   const update = task(async () => {
@@ -45,6 +46,14 @@ export function setUp(page) {
     } finally {
       button.disabled = false;
     }
+  }, ["plane"], () => {
+    plane.set([]);
+    shown = null;
+    say("");
+  });
+  for (const id of ["map-words", "map-texts"]) at(id).addEventListener("input", () => {
+    dim(["plane"], true);
+    say("The map shows the earlier input. Press Draw to update it.");
   });
 
   function show(found, body) {

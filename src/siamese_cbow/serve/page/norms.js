@@ -1,6 +1,6 @@
 // Lengths of vectors by frequency: a band from the tenth to the ninth of ten words, the middle, some words as dots.
 
-import { ask, at, firstWords, number, ranked, task } from "./kit.js";
+import { ask, at, clickable, firstWords, number, ranked, task } from "./kit.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const short = (value) => value.toLocaleString("en", { notation: "compact" });
@@ -29,10 +29,20 @@ export function setUp(page) {
         at(`norms-${end}`).replaceChildren(ranked(rows, `Words with the ${end} vectors`, page.look));
       }
       const known = new Set(found.found.map((one) => one.word.toLowerCase()));
-      const lacking = asked.filter((word) => !known.has(word.toLowerCase())).length;
-      at("norms-said").textContent = found.found.map((one) => `${one.word} ${number(one.norm)}`).join(" · ")
-        + (lacking ? ` · ${lacking} not in the vocabulary` : "") + (cut ? ` · ${cut}` : "");
+      const lacking = asked.filter((word) => !known.has(word.toLowerCase()));
+      const said = found.found.map((one) => [clickable(one.word, page.look), ` ${number(one.norm)}`]);
+      if (lacking.length) said.push([`not in the vocabulary: ${lacking.join(", ")}`]);
+      if (cut) said.push([cut]);
+      at("norms-said").replaceChildren(...said.flatMap((parts, i) => (i ? [" · ", ...parts] : parts)));
     };
+  }, ["norms-chart", "norms-said", "norms-shortest", "norms-longest"], (results) => {
+    found = null;
+    for (const id of results) at(id).replaceChildren();
+  });
+  at("norms-words").addEventListener("input", () => {
+    at("norms-said").replaceChildren();
+    if (found) found.found = []; // their dots and names go, the others stay true
+    paint();
   });
   at("norms-form").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,6 +1,6 @@
 // Search in the user's own text, or in the index of the server, by exact words and meaning.
 
-import { ask, at, counted, make, number, outdated, strangers, task, whole } from "./kit.js";
+import { ask, at, clickables, counted, make, number, outdated, strangers, task, whole } from "./kit.js";
 
 const MOST_SHOWN = 20;
 const LINES_SHOWN = 200; // of a file, in the box
@@ -23,11 +23,12 @@ export function setUp(page) {
   const search = task(async () => {
     const query = at("search-query").value.trim();
     if (!query) return null;
+    if (!at("search-list").hasChildNodes()) at("search-list").append(make("p", { class: "quiet" }, "Searching …"));
     // In one request: scores depend on the whole collection. An index has its own model.
     const where = inIndex() ? {} : { texts: lines(), model: page.model };
     const found = await ask("/search", { query, k: MOST_SHOWN, mode: at("search-mode").value, ...where });
-    return () => show(found);
-  });
+    return () => show(found, page.look);
+  }, ["search-list"]);
 
   async function take(given) {
     if (!given) return;
@@ -71,22 +72,23 @@ export function setUp(page) {
   return { changed: search };
 }
 
-/** Why a line matches: "exact 2.1: bridge river · meaning 3.0". */
-function reason({ exact, meaning, words }) {
-  return `${words.length ? `exact ${number(exact)}: ${words.join(" ")}` : "no exact words"} · meaning ${number(meaning)}`;
+/** Why a line matches, as on the command line: "exact 2.1: bridge river; meaning 3.0", with words to click. */
+function reason({ exact, meaning, words }, look) {
+  const meant = meaning ? `; meaning ${number(meaning, Math.abs(meaning) >= 1 ? 1 : 2)}` : "";
+  return words.length ? [`exact ${number(exact, 1)}: `, ...clickables(words, look, " "), meant] : [`no exact words${meant}`];
 }
 
 /** Where a line is: "line 3" of the user's own text, "notes.txt:3" in an index. */
 const place = (hit) => ("index" in hit ? `line ${whole(hit.index + 1)}` : `${hit.source}:${hit.line ?? hit.record}`);
 
-function show({ results, stale, unknown = [] }) {
+function show({ results, stale, unknown = [] }, look) {
   const highest = Math.max(1e-9, ...results.map((one) => Math.abs(one.score)));
   at("search-list").replaceChildren(...strangers(unknown), results.length
     ? make("ol", { class: "ranked texts", "aria-label": "Matching lines, best first" }, ...results.map((one) => make("li", {},
         make("span", { class: "name" }, make("span", { class: "place" }, place(one)), one.text),
         make("span", { class: one.score < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(one.score) / highest })),
-        make("span", { class: "number" }, number(one.score)),
-        make("small", { class: "why quiet" }, reason(one)))))
+        make("span", { class: "number" }, number(one.score, 4)),
+        make("small", { class: "why quiet" }, ...reason(one, look)))))
     : make("p", { class: "note" }, "No line contains a word of the query, or the model knows none of its words."));
   if (stale.length) {
     at("search-list").append(make("p", { class: "note" }, `Changed since the index was built: ${stale.join(", ")}`));

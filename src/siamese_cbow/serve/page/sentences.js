@@ -1,7 +1,8 @@
 // Two sentences: their similarity, and the share of each pair of words in it as a heat map.
 
-import { ask, at, later, make, number, origin, strangers, task } from "./kit.js";
+import { ask, at, clickables, dim, later, make, number, origin, strangers, task } from "./kit.js";
 
+const RESULTS = ["similarity", "heat", "strongest"];
 const LITTLE = 0.005; // would be written as .00, which is noise
 
 export function setUp(page) {
@@ -10,8 +11,11 @@ export function setUp(page) {
     if (!a || !b) return () => show(null);
     const found = await ask("/similarity", { a, b, model: page.model, explain: true });
     return () => show(found, page.look);
-  });
-  for (const id of ["sentence-a", "sentence-b"]) at(id).addEventListener("input", later(update));
+  }, RESULTS, () => show(null));
+  for (const id of ["sentence-a", "sentence-b"]) {
+    at(id).addEventListener("input", () => dim(RESULTS, true));
+    at(id).addEventListener("input", later(update));
+  }
   at("swap").addEventListener("click", () => {
     [at("sentence-a").value, at("sentence-b").value] = [at("sentence-b").value, at("sentence-a").value];
     update();
@@ -21,13 +25,13 @@ export function setUp(page) {
 
 function show(found, look) {
   const value = found ? found.similarity : 0;
-  at("similarity-number").textContent = found ? number(value) : "–";
+  at("similarity-number").textContent = found ? number(value, 4) : "–";
   at("similarity-mark").className = value < 0 ? "less" : "";
   at("similarity-mark").style.left = `${50 + Math.min(0, value) * 50}%`;
   at("similarity-mark").style.width = `${Math.abs(value) * 50}%`;
   at("heat-reading").textContent = "";
   at("heat").replaceChildren(...(found ? [heat(found, look), legend(), ...strangers([...found.a, ...found.b], "unknown-words")] : []));
-  at("strongest").replaceChildren(...(found ? [strongest(found)] : []));
+  at("strongest").replaceChildren(...(found ? [strongest(found, look)] : []));
 }
 
 function heat({ a, b, shares }, look) {
@@ -100,14 +104,14 @@ function legend() {
     make("span", {}, "grey bars: vector length"));
 }
 
-function strongest({ a, b, shares }) {
-  const pairs = shares.flatMap((row, i) => row.map((share, j) => ({ name: `${a[i].word} – ${b[j].word}`, value: share })));
+function strongest({ a, b, shares }, look) {
+  const pairs = shares.flatMap((row, i) => row.map((share, j) => ({ words: [a[i].word, b[j].word], value: share })));
   pairs.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
   const first = pairs.slice(0, 6).filter((pair) => pair.value !== 0);
   if (!first.length) return make("p", { class: "note" }, "One of the sentences has no known word, so the similarity is 0.");
   const most = Math.abs(first[0].value);
   const list = make("ol", { class: "ranked", "aria-label": "Pairs with the largest shares" }, ...first.map((pair) => make("li", {},
-    make("span", { class: "name" }, pair.name),
+    make("span", { class: "name" }, ...clickables(pair.words, look, " – ")),
     make("span", { class: pair.value < 0 ? "bar less" : "bar", "aria-hidden": "true" }, make("i", { "--share": Math.abs(pair.value) / most })),
     make("span", { class: "number" }, number(pair.value, 3)))));
   return make("div", {}, make("h3", {}, "Pairs that contribute most"), list);

@@ -10,7 +10,7 @@ export function setUp(page) {
     if (!text) return null;
     const found = await ask("/neighbours", { text, k: 15, model: page.model });
     return () => at("neighbours-list").replaceChildren(...strangers(found.unknown ?? []), ranked(rows(found), `Words nearest to ${text}`, look, 4));
-  });
+  }, ["neighbours-list"]);
   const look = (word) => {
     at("neighbours-text").value = word;
     at("neighbours-text").focus();
@@ -21,7 +21,7 @@ export function setUp(page) {
     if (!a || !b || !c) return null;
     const found = await ask("/neighbours", { positive: [b, c], negative: [a], k: 8, model: page.model });
     return () => at("analogy-list").replaceChildren(...strangers(found.unknown ?? []), ranked(rows(found), `What is to ${c} as ${b} is to ${a}`, look, 4));
-  });
+  }, ["analogy-list"]);
 
   outdated("neighbours-list", "neighbours-text");
   outdated("analogy-list", "analogy-a", "analogy-b", "analogy-c");
