@@ -1,11 +1,12 @@
-"""How good the recipes and their peers are out of the box on the STS sets; and the lightest and heaviest words.
+"""How the recipes and their peers score on the STS sets out of the box; and the lightest and heaviest words.
 
     python -m benchmarks.quality STREAM --sts DIR [--novels STREAM] [--seeds N] [--glove FILE] [--variants] [--write]
 
-STREAM is what `siamese-cbow prepare` has made, for instance of Wikipedia. Everything trained on it has three seeds: the
-recipes, word2vec averaged, with SIF and with uSIF, FastSent. GloVe joins them if a file of its vectors is given;
-model2vec, WordLlama and the transformer always do. The paper's recipe is shown at its own rate and with its updates
-matched. Seeds of ours are also combined into one model, three at a time and all together.
+STREAM is made by `siamese-cbow prepare`, for instance from Wikipedia. Systems trained on it have three seeds (the
+contrastive recipe has six): the recipes; word2vec averaged, with SIF and with uSIF; FastSent. GloVe joins them if a
+file of its vectors is given; model2vec, WordLlama and the transformer always do. The paper's recipe runs at its own
+learning rate and with its updates matched. Seeds of ours are also combined into one model, three at a time and all
+together.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.compression import combine
 
-# What the defaults were chosen among.
+# The alternatives that the defaults were chosen from.
 VARIANTS: dict[str, dict[str, Any]] = {
     "contrastive, linear decay": {"decay": "linear"},
     "contrastive, batches of 512": {"batch_size": 512},
@@ -53,7 +54,7 @@ def years(model: Any, sets: list) -> dict[str, float]:  # type: ignore[type-arg]
 
 
 def row(name: str, models: list[Any], seconds: float, sets: list, *, stream: Stream | None = None) -> list[str]:  # type: ignore[type-arg]
-    """The scores; if the stream is given, also of the same vectors with what the contrastive recipe adds to its own."""
+    """One row of scores; with a stream, also the score of the same vectors treated like the contrastive recipe's."""
     of_models = [years(model, sets) for model in models]
     means = {key: np.mean([of_model[key] for of_model in of_models]) for key in of_models[0]}
     cells = [f"{means[key]:.4f}" for key in ("spearman", *YEARS)]
@@ -64,7 +65,7 @@ def row(name: str, models: list[Any], seconds: float, sets: list, *, stream: Str
 
 
 def weighted_rows(name: str, plain: list[Model], seconds: float, stream: Stream, sets: list) -> list[list[str]]:  # type: ignore[type-arg]
-    """Word vectors averaged, and with the weights of SIF and uSIF."""
+    """Rows for word vectors averaged, and with the weights of SIF and uSIF."""
     return [
         row(f"{name}, averaged", plain, seconds, sets, stream=stream),
         *(
@@ -75,12 +76,12 @@ def weighted_rows(name: str, plain: list[Model], seconds: float, stream: Stream,
 
 
 def in_groups(models: list[Model], size: int) -> list[Model]:
-    """Each `size` of the models made one: of six models, three at a time, two."""
+    """Combines every `size` models into one: six models, three at a time, give two."""
     return [combine(models[i : i + size]) for i in range(0, len(models) - size + 1, size)]
 
 
 def norms(stream: Stream, recipe: SiameseCBOW) -> tuple[str, str]:
-    """The lightest and heaviest of the 300 most frequent words."""
+    """The lightest and the heaviest of the 300 most frequent words."""
     model = recipe.train(stream)
     order = np.argsort(np.linalg.norm(model.vectors[:300], axis=1))
     words = model.vocabulary.words
@@ -103,7 +104,7 @@ def main() -> None:
         "paper, as published": [SiameseCBOW.paper(seed=seed) for seed in half],
         "paper, updates matched": [SiameseCBOW.paper(seed=seed, **matched(stream)) for seed in half],
         "random vectors for the same words": [RandomVectors(seed=seed) for seed in half],
-        # What is in the recipe beside learning: stems, weights, directions. A rate of 0 is no rate.
+        # Everything in the recipe except learning: stems, weights, directions. A rate of 0 is not allowed.
         "contrastive, untrained": [SiameseCBOW(seed=seed, learning_rate=1e-12) for seed in half],
         "paper, negatives from the batch": [SiameseCBOW.paper(negatives_from="batch")],
         "FastSent": [FastSent(seed=seed) for seed in half],
