@@ -151,13 +151,13 @@ CONCLUSIONS = """## Findings
   .07, or from .1 down to .05, batches of 128 to 1024, runs of 8, 2 and 3 epochs, averaged checkpoints, one to five
   directions, light whitening, rows pulled slightly towards their neighbours, longer rows for words without relatives,
   smaller and larger initial rows, a row shared by numbers with the same number of digits, hashed subwords, learning
-  rates from .02 to .1, Adam, 200 and 600 dimensions, other views of the text beside the default. The default is the
-  simplest of them.
+  rates from .02 to .1, Adam, 200 and 600 dimensions, other views of the text combined with the default. The default is
+  the simplest of them.
 - **Not used, worse**: any positives other than the adjacent sentence (up to two or three sentences away, anywhere in
   the paragraph or the article), negatives from the same article, halves and pieces of sentences instead of sentences,
   one word for all numbers, rows for word pairs, hinge loss, linear decay, SGD, initialising from word2vec, 100
   dimensions, removing directions of sentences instead of words, SIF and uSIF instead of our weights, full whitening,
-  and FastSent or word2vec, alone or beside the default.
+  and FastSent or word2vec, alone or combined with the default.
 - **Beyond one model for all text**: results/adapt.md shows what domain adaptation gains.
 - **Not tried**: titles as positives (the text has none), a learnt temperature (fixed values and schedules leave
   nothing to learn).

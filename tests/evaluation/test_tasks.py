@@ -1,4 +1,4 @@
-"""Tasks beyond similarity: files of the field, measures that agree with others', figures example by example."""
+"""Tasks beyond similarity: the field's file formats, measures that agree with other programs, figures per example."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_files_as_others_have_released_them(tmp_path: Path) -> None:
         assert len(items) == (each.data.n_test or len(each.data.texts))
 
 
-def test_a_part_that_is_missing_is_said(tmp_path: Path) -> None:
+def test_a_part_that_is_missing_is_reported(tmp_path: Path) -> None:
     (tmp_path / "sst2-train.tsv").write_text("label\ttext\n1\tgood\n")
     with pytest.raises(InputError, match=r"sst2-test\.tsv"):
         transfer_sets(tmp_path)
@@ -131,7 +131,7 @@ def test_documents_need_some_words(tmp_path: Path) -> None:
         document_sets(tmp_path)
     same = Documents("same", [["word"] * 300, ["word"] * 300])
     found = same.items(RandomVectors(dim=10))
-    assert found[HALVES].tolist() == [0.5, 0.5]  # equal ones stand before it
+    assert found[HALVES].tolist() == [0.5, 0.5]  # ties rank before it
 
 
 def test_the_fields_own_sets(shared_data: Path) -> None:
