@@ -23,6 +23,7 @@ from siamese_cbow import evaluate, load, sts
 from siamese_cbow.evaluation.evaluate import System
 from siamese_cbow.evaluation.pair_sets import PairSet, counted
 from siamese_cbow.evaluation.scores import ADAPTED, Adapt, SetScore
+from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.model.model import Model
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.text.row_reader import iter_lines
@@ -146,8 +147,8 @@ def main() -> None:
         f"Mean Pearson over {len(sets)} STS sets, official protocol, and over the sets of each year. Each system "
         "is scored as it is and adapted to the text of each set: to all its sentences (*to the set*), or, in ten "
         "folds, to the sentences that are not being scored (*to its other sentences*). Neither uses gold scores. "
-        "Of the peers only vectors are known, so directions are evened out and word weights stay as they are. The "
-        "constants of the method were chosen on 2012 and 2013. ±: standard deviation.",
+        "Of the peers only vectors are known, so directions are evened out and word weights stay as they are. "
+        f"{TUNING} ±: standard deviation.",
         markdown(["", f"{len(sets)} sets", *map(str, YEARS)], table),
         f"The pretrained model adapted to each set and quantised to {shipped.dtype} again, as "
         f"`siamese-cbow adapt` writes it: {packed_again(shipped, sets):.4f}.",

@@ -413,9 +413,9 @@ def scale(options: argparse.Namespace) -> None:
     )
     words, megabytes, averaging, waiting = np.mean(rounds, axis=0).tolist()
     training = (
-        f"{n_words:,} words. The two workers trained in {len(rounds):,} rounds, each at {words:.2f} million words "
-        f"per second; averaging {megabytes:.0f} MB took {averaging:.0f}% of a round, waiting for the slower worker "
-        f"{waiting:.0f}%."
+        f"{n_words:,} words; the paper's recipe with negatives from the batch. The two workers trained in "
+        f"{len(rounds):,} rounds, each at {words:.2f} million words per second; averaging {megabytes:.0f} MB took "
+        f"{averaging:.0f}% of a round, waiting for the slower worker {waiting:.0f}%."
     )
     if options.write:
         figures = {"worker_words": words, "megabytes": megabytes, "averaging": averaging, "waiting": waiting}

@@ -39,7 +39,7 @@ USERS_OF_THE_DOOR = {"model.model"}
 
 LONGEST = 300  # lines of a module
 # the current number: one more needs a reason, or replaces another
-MOST_MODULES = 225
+MOST_MODULES = 226
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
 HEAVY |= {"starlette", "uvicorn", "httptools", "prometheus_client", "msgspec", "orjson", "pybase64", "pooch"}

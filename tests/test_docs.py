@@ -10,6 +10,7 @@ import runpy
 import shlex
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -126,6 +127,14 @@ def test_scores_are_those_of_the_results(page: Path) -> None:
     assert stale == []
 
 
+def test_the_method_shows_the_kernels_as_they_are() -> None:
+    page = (ROOT / "docs" / "method.md").read_text("utf-8")
+    shown = re.findall(r"^From `(\S+\.py)`[^\n]*\n\n```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(shown) == page.count("```python") - 1  # the first block is the definition in NumPy
+    kernels = ROOT / "src" / "siamese_cbow" / "kernels"
+    assert [path for path, code in shown if code not in (kernels / path).read_text("utf-8")] == []
+
+
 FEW = sc.Vocabulary.of_words(["east", "north", "between"])
 VECTORS = np.array([[1, 0, 0.5], [0, 1, -0.25], [0.6, -1.0, 0.25]], np.float32)
 
@@ -161,6 +170,17 @@ def test_a_model_can_be_read_by_the_page_on_formats(tmp_path: Path) -> None:
     assert pairs[2].ravel()[:3].tolist() == [4, -7, 2]  # the example of the page
     lines = (tmp_path / "float32" / "vocabulary.txt").read_text("utf-8").splitlines()
     assert [line.split(" ", 1)[1] for line in lines] == FEW.words
+
+
+def test_unknown_words_can_be_composed_by_the_page_on_formats() -> None:
+    code = "".join(blocks(ROOT / "docs" / "formats.md", "python"))
+    page: dict[str, Any] = {}
+    exec(code[: code.index("rows = ")] + code[code.index("SEED, ") :], page)
+    model = sc.load()
+    stored = Path(sc.__file__).parent / "pretrained" / "ngrams.safetensors"
+    for word in ("zzqwx", "kdoe77x", "2.19.77", "naïvezz" * 15):
+        assert word not in model
+        np.testing.assert_allclose(page["composed"](word, stored), model.encode(word), atol=1e-6)
 
 
 def test_a_stream_can_be_read_by_the_page_on_formats(tmp_path: Path) -> None:

@@ -30,11 +30,12 @@ from siamese_cbow.paper import work_pieces, work_plan
 from siamese_cbow.paper.analysis import length_and_overlap
 from siamese_cbow.paper.claims import claims
 from siamese_cbow.paper.document import Report
+from siamese_cbow.paper.paper_figures import paper, paper_figure, paper_sets
 from siamese_cbow.paper.recipes import COMPARED, PARTS, QUICK, SYSTEMS, matched
 from siamese_cbow.paper.reproduce import reproduce, reproduction_work
-from siamese_cbow.paper.system_tables import seconds
+from siamese_cbow.paper.system_tables import best_alike, seconds, task_claims
 from siamese_cbow.paper.treatments import treated, with_stems
-from siamese_cbow.paper.view import View, paper, paper_figure, paper_sets
+from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Cache, Results, checked_parts
 from siamese_cbow.paper.writing import markdown, spread, write_report
 from siamese_cbow.stream.preparation import prepare
@@ -197,6 +198,24 @@ def test_a_set_of_the_paper_that_is_missing_is_reported(made: Any) -> None:
     assert "LDC2013T18" in (folder / "index.html").read_text("utf-8")
 
 
+def test_the_recipe_is_best_only_where_all_have_its_additions(made: Any) -> None:
+    figures = {"fastsent": 0.6, "objective": 0.6, "contrastive": 0.7}
+    assert best_alike(figures) == {"fastsent": True, "objective": True, "contrastive": False}
+    assert best_alike(figures, "full") == {"fastsent": False, "objective": False, "contrastive": True}
+    report, _, _ = made
+    tables = {table.key: table for table in report.tables}
+    for key in ("table2", "analysis-length", "analysis-overlap", "tasks-learnt"):
+        table = tables[key]
+        if "contrastive recipe" in table.columns:
+            place = table.columns.index("contrastive recipe")
+            assert not any(row.cells[place].bold for row in table.rows if row.kind == "body")
+        else:
+            row = next(row for row in table.rows if row.cells[0].text == "contrastive recipe")
+            assert not any(cell.bold for cell in row.cells)
+    for key in ("table2", "analysis-length", "analysis-overlap", "tests-siamese", "tests-matched"):
+        assert f"{key}-finished" in tables  # a second time, with the same finishing for all
+
+
 def test_daggers_are_wilcoxons(made: Any, sets: list[PairSet]) -> None:
     report, _, _ = made
     table = next(table for table in report.tables if table.key == "tests-siamese")
@@ -320,6 +339,59 @@ def test_skip_thought_counts_only_when_it_has_learnt_something(sets: list[PairSe
         assert claim.verdict == ("holds" if counts else "cannot be told")
 
 
+def test_a_broken_rival_that_is_ahead_still_counts(sets: list[PairSet]) -> None:
+    found = results(sets, random=poor, cbow=good, skipgram=poor, siamese=fair)
+    for run in found.systems["cbow"]:
+        run["crowding"] = 0.3
+    view = View(found, sets, ("table1", "analysis"))
+    assert view.rivals(("cbow", "skipgram"), "learnt").note == "; not sound rivals: word2vec CBOW"
+    assert view.unsound("cbow", "finished") == "collapsed as learnt: 30% of word pairs have a cosine above 0.6"
+    checked = {claim.key: claim for claim in claims(view)}
+    assert checked["majority-siamese-learnt"].verdict == "does not hold"
+    assert checked["daggers-siamese"].verdict == "cannot be told"  # any cosines differ from those of collapsed vectors
+    assert "collapsed: 30%" in checked["daggers-siamese"].here
+
+
+def test_the_highest_score_of_all_needs_a_sound_rival(sets: list[PairSet], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("siamese_cbow.paper.claims_on_sets.TWEETS", (2014, "images"))
+
+    def best_on_images(gold: Any, rng: Any) -> Any:
+        return gold / 5 + rng.normal(size=len(gold)) * (0.001 if np.array_equal(gold, images.gold) else 0.8)
+
+    images = next(one for one in sets if one.name == "2014 images")
+    for crowding, verdict in ((0.0, "holds"), (0.3, "cannot be told")):
+        found = results(sets, random=poor, cbow=poor, siamese=best_on_images)
+        for run in found.systems["cbow"]:
+            run["crowding"] = crowding
+        checked = {claim.key: claim for claim in claims(View(found, sets, ("table1",)))}
+        assert checked["tweets-highest-siamese-learnt"].verdict == verdict
+
+
+def test_claims_about_skip_thought_alone_need_three_runs(sets: list[PairSet]) -> None:
+    found = results(sets, random=fair, siamese=good, **{"skip-thought": bad})
+    found.systems["skip-thought"] = found.systems["skip-thought"][:1]
+    view = View(found, sets, PARTS_COMPARED)
+    checked = {claim.key: claim for claim in claims(view)}
+    assert checked["random-skip-thought-learnt"].verdict == "cannot be told"
+    assert "1 training, 3 needed" in checked["random-skip-thought-learnt"].here
+    assert view.unsound("skip-thought").startswith("significantly below random vectors")
+
+
+def test_a_task_on_which_a_baseline_is_below_random_proves_nothing(sets: list[PairSet]) -> None:
+    found = results(sets, **{"random": poor, "cbow": fair, "cbow-tuned": fair, "siamese": good})
+    means = {"random": 0.5, "cbow": 0.3, "cbow-tuned": 0.6, "siamese": 0.8}
+    for key, mean in means.items():
+        for run in found.systems[key]:
+            items = (np.arange(200) < 200 * mean).astype(float).tolist()
+            task = {"kind": "transfer", "task": "mr", "measure": "accuracy", "items": items}
+            run["tasks"] = [{**task, "treatment": treatment} for treatment in ("learnt", "full")]
+    checked = {claim.key: claim for claim in task_claims(View(found, sets, ("tasks",)))}
+    for treatment in ("learnt", "full"):
+        assert checked[f"tasks-siamese-cbow-{treatment}-mr-accuracy"].verdict == "cannot be told"
+        assert "below random" in checked[f"tasks-siamese-cbow-{treatment}-mr-accuracy"].here
+        assert checked[f"tasks-siamese-cbow-tuned-{treatment}-mr-accuracy"].verdict == "holds"
+
+
 def test_one_training_decides_nothing(sets: list[PairSet]) -> None:
     found = results(sets, random=poor, cbow=fair, siamese=good)
     found.systems["siamese"] = found.systems["siamese"][:1]
@@ -351,6 +423,25 @@ def test_a_fall_that_is_taken_back_is_not_steady(sets: list[PairSet], levels: li
     found = Results(curves={"matched": curve_of(levels, len(sets))})
     checked = {claim.key: claim for claim in claims(View(found, sets, ("figure2",)))}
     assert checked["epochs-drops-matched"].verdict == verdict
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(0.6, "holds"), (0.45, "does not hold")])
+def test_more_dimensions_must_not_do_worse_anywhere(sets: list[PairSet], last: float, verdict: str) -> None:
+    levels = {50: 0.2, 100: 0.3, 200: 0.5, 300: last}
+    runs = {dim: [run["points"][0] for run in curve_of([level] * 7, len(sets))] for dim, level in levels.items()}
+    checked = {claim.key: claim for claim in claims(View(Results(dims={"matched": runs}), sets, ("figure4",)))}
+    claim = checked["dimensions-trend-matched"]
+    assert claim.verdict == verdict
+    assert ("from 200 to 300" in claim.here) == (verdict == "does not hold")
+
+
+@pytest.mark.parametrize(("many", "verdict"), [(0.5, "holds"), (0.57, "does not hold")])
+def test_markedly_better_is_more_than_better(sets: list[PairSet], many: float, verdict: str) -> None:
+    levels = {1: 0.6, 2: 0.6, 10: many}
+    runs = {n: [run["points"][0] for run in curve_of([level] * 7, len(sets))] for n, level in levels.items()}
+    checked = {claim.key: claim for claim in claims(View(Results(negatives={"matched": runs}), sets, ("figure3",)))}
+    assert checked["negatives-few-matched"].verdict == verdict
+    assert "95% interval" in checked["negatives-suffice-matched"].here
 
 
 def test_claims_need_their_systems(sets: list[PairSet]) -> None:

@@ -15,8 +15,8 @@ Anything with `.encode(list of str) -> (n, dim) array` can be scored. In the ord
       [PairSystem, System, evaluate, unit_vectors, unknown_words]
     significance  is one system significantly better than another? [Comparison, DAGGER, compare, wilcoxon]
     verdicts      does a claim hold? Intervals over pairs and runs, and which rivals are sound
-      [FAILS, HOLDS, NEAR, UNDECIDED, Decision, Resampled, Statistic, Verdict, crowding, decide, decide_by_runs,
-      decide_statistic, every, is_collapsed, item_replicates, one_run_each, resampled_pearsons]
+      [FAILS, HOLDS, LEAST_RUNS, NEAR, UNDECIDED, Decision, Resampled, Statistic, Verdict, crowding, decide,
+      decide_by_runs, decide_statistic, every, is_collapsed, item_replicates, one_run_each, resampled_pearsons]
     probe         classification with frozen vectors [TFIDF, most_frequent_share, probe, read_labelled]
     transfer      standard sets of labelled sentences: MR, CR, SUBJ, MPQA, SST-2, TREC, MRPC
     ranking       retrieval with relevance judgements: nDCG@10, MAP; BM25

@@ -8,7 +8,8 @@ In the order of the flow:
     pieces              one piece: train, score, time and inspect words; the result is JSON
     durations           estimates of how long pieces take, from one measured piece of each kind
     work_plan           all pieces that some parts need, computed one by one and cached
-    view                results as tables and verdicts use them, beside the paper's own figures
+    paper_figures       the figures of the paper's own tables
+    view                results as tables and verdicts use them; which systems are sound rivals
     document            a report as plain records: sections, tables, figures, claims; decisions in words [Report]
     system_tables       all systems side by side: means, training, Table 3, classification, retrieval, documents
     paper_tables        Tables 1 and 2 and the tests behind the daggers

@@ -13,12 +13,14 @@ import numpy as np
 from siamese_cbow.base.arrays import Floats
 from siamese_cbow.evaluation.correlation import pearson
 from siamese_cbow.evaluation.pair_sets import counted
-from siamese_cbow.evaluation.score_tables import best_of, number
+from siamese_cbow.evaluation.score_tables import UNDEFINED, number
 from siamese_cbow.evaluation.verdicts import NEAR
 from siamese_cbow.paper.document import Cell, Figure, Panel, Row, Section, Series, Table, text_row
-from siamese_cbow.paper.recipes import PARTS, SYSTEMS, label_of
-from siamese_cbow.paper.treatments import FREQUENT
-from siamese_cbow.paper.view import View, paper, paper_row
+from siamese_cbow.paper.paper_figures import paper, paper_row
+from siamese_cbow.paper.recipes import ALIKE, PARTS, SYSTEMS, label_of
+from siamese_cbow.paper.system_tables import best_alike
+from siamese_cbow.paper.treatments import FREQUENT, LABELS, Treatment
+from siamese_cbow.paper.view import View
 
 BINS = 5
 
@@ -29,17 +31,22 @@ def length_and_overlap(view: View) -> Section:
     gold = np.concatenate([pair_set.gold for pair_set in scored])
     lengths = np.concatenate([pair_set.text().lengths for pair_set in scored])
     overlaps = np.concatenate([pair_set.text().overlaps for pair_set in scored])
-    cosines = {
-        key: np.concatenate([view.scores(key).sets[i].predictions for i in view.headline]) for key in view.columns
-    }
-    by_length = _binned("length", "words per sentence", lengths, gold, cosines, lambda x: f"{x:.1f}")
-    by_overlap = _binned("overlap", "word overlap", overlaps, gold, cosines, lambda x: f"{x:.0%}")
+    tables = [
+        _binned(view, treatment, key, what, values, gold, show)
+        for treatment in ALIKE
+        for key, what, values, show in (
+            ("length", "words per sentence", lengths, lambda x: f"{x:.1f}"),
+            ("overlap", "word overlap", overlaps, lambda x: f"{x:.0%}"),
+        )
+        if treatment == "learnt" or view.treated(treatment)
+    ]
+    by_length, by_overlap = tables[:2]
     figure = Figure(
         "length-and-overlap",
         "By length and by overlap",
         "Pearson within each fifth of all scored pairs, from the shortest sentences and the least overlap (left) to "
         "the longest and the most; first run of each system, as learnt. Each fifth mixes pairs of all sets, so its "
-        "values differ from those in Table 1.",
+        "values differ from those in Table 1. The contrastive recipe has additions that the others lack.",
         (_panel(by_length, "words per sentence", view.columns), _panel(by_overlap, "word overlap", view.columns)),
     )
     return Section(
@@ -50,28 +57,40 @@ def length_and_overlap(view: View) -> Section:
             "in either, without punctuation, averaged over pairs. The paper does not say how it measures overlap; the "
             "table of sets shows its four values beside ours.",
         ),
-        (by_length, by_overlap, _sets(view)),
+        (*tables, _sets(view)),
         (figure,),
     )
 
 
 def _binned(
-    key: str, what: str, values: Floats, gold: Floats, cosines: dict[str, Floats], show: Callable[[float], str]
+    view: View,
+    treatment: Treatment,
+    key: str,
+    what: str,
+    values: Floats,
+    gold: Floats,
+    show: Callable[[float], str],
 ) -> Table:
     """Pearson of each system in each fifth of the pairs."""
+    cosines = {
+        system: np.concatenate([view.scores(system, treatment=treatment).sets[i].predictions for i in view.headline])
+        for system in view.treated(treatment)
+    }
+    is_apart = {"contrastive", "objective"} <= cosines.keys()
     order = np.argsort(values, kind="stable")
     rows, records = [], []
     for part in np.array_split(order, min(BINS, max(1, len(order) // 3))):
         figures = {system: pearson(x[part], gold[part]) for system, x in cosines.items()}
         low, high = float(values[part].min()), float(values[part].max())
-        cells = map(Cell, map(number, figures.values()), best_of(figures.values()))
+        cells = map(Cell, map(number, figures.values()), best_alike(figures, treatment).values())
         rows.append(Row((Cell(f"{show(low)} to {show(high)}"), Cell(f"{len(part):,}"), *cells)))
         span = {"from": low, "to": high, "mean": float(values[part].mean()), "n_pairs": len(part)}
         records.append({**span, **figures})
     return Table(
-        f"analysis-{key}",
-        f"Pairs by {what}",
-        "Pearson over all scored pairs of each fifth.",
+        f"analysis-{key}" if treatment == "learnt" else f"analysis-{key}-{treatment}",
+        f"Pairs by {what}, {LABELS[treatment]}",
+        "Pearson over all scored pairs of each fifth, first run of each system."
+        + (" The contrastive recipe, which has additions, is left aside in marking the best." if is_apart else ""),
         (what, "pairs", *map(label_of, cosines)),
         tuple(rows),
         tuple(records),
@@ -95,8 +114,7 @@ def _sets(view: View) -> Table:
     for pair_set, (_, of_all) in sorted(every, key=lambda row: counted(row[0], "official").text().overlap):
         facts, all_facts = counted(pair_set, "official").text(), pair_set.text()
         place = view.names.index(pair_set.name)
-        figures = [(r, key) for key in view.columns if (r := view.figures(key)[place]) is not None]
-        best, winner = max(figures, default=(None, ""))
+        winners = {treatment: _winner(view, place, treatment) for treatment in ALIKE}
         theirs = paper_row(pair_set.year, pair_set.dataset, "overlap").get("overlap")
         unknown = next((score.n_unknown for score in of_all.values() if score.n_unknown is not None), None)
         share = unknown / max(1, all_facts.n_words) if unknown is not None else None
@@ -108,21 +126,35 @@ def _sets(view: View) -> Table:
                 f"{all_facts.overlap:.0%}",
                 "" if theirs is None else f"{theirs:.0%}",
                 "" if share is None else f"{share:.1%}",
-                f"{number(best)} {label_of(winner)}" if winner else "undefined",
+                *(f"{number(best)} {label_of(key)}" if key else UNDEFINED for best, key in winners.values()),
             )
         )
         texts: dict[str, Any] = {"words_per_sentence": facts.words_per_sentence, "overlap": facts.overlap}
         texts |= {"overlap_of_all_pairs": all_facts.overlap, "overlap_in_paper": theirs, "unknown_words": share}
-        records.append({"set": pair_set.name, **texts, "best_pearson": best, "best_system": winner})
+        for treatment, (best, key) in winners.items():
+            suffix = "" if treatment == "learnt" else f"_{treatment}"
+            texts |= {f"best_pearson{suffix}": best, f"best_system{suffix}": key}
+        records.append({"set": pair_set.name, **texts})
     return Table(
         "analysis-sets",
         "The sets, from least to most overlap",
         "Overlap of the pairs with a gold score, of all released pairs, and as the paper reports it. Unknown words "
-        "are words outside the vocabulary of the stream.",
-        ("set", "words per sentence", "overlap", "overlap, all pairs", "in the paper", "unknown words", "best Pearson"),
+        "are words outside the vocabulary of the stream. The contrastive recipe, which has additions, does not take "
+        "part in being the best.",
+        (
+            *("set", "words per sentence", "overlap", "overlap, all pairs", "in the paper", "unknown words"),
+            *(f"best Pearson, {LABELS[treatment]}" for treatment in ALIKE),
+        ),
         tuple(rows),
         tuple(records),
     )
+
+
+def _winner(view: View, place: int, treatment: Treatment) -> tuple[float | None, str]:
+    """The best system on a set and its Pearson; the contrastive recipe has additions and does not take part."""
+    keys = [key for key in view.treated(treatment) if key != "contrastive"]
+    figures = [(r, key) for key in keys if (r := view.figures(key, treatment=treatment)[place]) is not None]
+    return max(figures, default=(None, ""))
 
 
 def words(view: View) -> Section:
@@ -136,8 +168,9 @@ def words(view: View) -> Section:
             "vector. The paper looks at the whole vocabulary. Rare words have hardly moved from their random "
             f"initialisation, so the table also covers the {FREQUENT:,} most frequent words. It shows the first run "
             "of each system; the verdicts above use all runs. The authors' program differs from the text of the "
-            "paper: it trains only on sentences that have two neighbours, truncates sentences to 50 words, may draw a "
-            "neighbour as a negative, and stopped after the first of the five epochs in its schedule.",
+            "paper: it trains only on sentences that have two neighbours, truncates sentences to 50 words, shuffles "
+            "single sentences, may draw a neighbour as a negative, and stopped after the first of the five epochs in "
+            "its schedule.",
         ),
         (_norms(looks), _related(looks)),
     )

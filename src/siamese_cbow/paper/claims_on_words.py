@@ -11,10 +11,11 @@ import numpy as np
 
 from siamese_cbow.evaluation.verdicts import FAILS, HOLDS, NEAR, UNDECIDED, Decision, decide_by_runs
 from siamese_cbow.paper.document import Claim, because
+from siamese_cbow.paper.paper_figures import paper
 from siamese_cbow.paper.recipes import PUBLISHED, READINGS, SYSTEMS, WORD2VEC, label_of
 from siamese_cbow.paper.system_tables import seconds
 from siamese_cbow.paper.treatments import FREQUENT
-from siamese_cbow.paper.view import View, paper
+from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_plan import Run
 
 MANY = 6  # of the paper's ten words
@@ -119,7 +120,7 @@ def strictness(view: View) -> Iterator[Claim]:
             decision = decision.but("its vectors have hardly moved from random, so it relates no words")
         yield Claim(
             f"strictness-{key}-{rival}",
-            "Siamese CBOW is much stricter than word2vec about which words it relates to each other (4.4)",
+            "Siamese CBOW is stricter than word2vec about which words it relates to each other (4.4)",
             f"mean number of words with a cosine above {NEAR} to a pronoun: {np.mean(ours):,.1f}, {label_of(rival)} "
             f"{np.mean(theirs):,.1f}{because(decision)}",
             decision.verdict,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from siamese_cbow.evaluation.correlation import Interval
 from siamese_cbow.evaluation.score_tables import UNDEFINED, signed
 from siamese_cbow.evaluation.verdicts import Decision, Verdict
 
@@ -136,6 +137,16 @@ def count_of(decision: Decision, n_sets: int) -> str:
     """`15.3 of 19 sets, 95% interval 13 to 17`: the same for a count, averaged over runs."""
     return value_of(
         decision, lambda count: UNDEFINED if count is None else f"{round(count, 1):g}", f" of {n_sets} sets"
+    )
+
+
+def used(decision: Decision, allowance: float) -> Decision:
+    """A decision on what is left of an allowance, as one on what is used of it: .04 left of .05 -> .01 used."""
+    bounds, value = decision.interval, decision.value
+    return replace(
+        decision,
+        value=None if value is None else allowance - value,
+        interval=bounds and Interval(allowance - bounds.high, allowance - bounds.low),
     )
 
 

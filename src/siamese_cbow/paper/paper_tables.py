@@ -10,16 +10,18 @@ from typing import Any
 
 from siamese_cbow.evaluation.correlation import Interval
 from siamese_cbow.evaluation.pair_sets import Protocol
-from siamese_cbow.evaluation.score_tables import best_of, both_numbers, probability, signed
+from siamese_cbow.evaluation.score_tables import both_numbers, probability, signed
 from siamese_cbow.evaluation.scores import mean
 from siamese_cbow.evaluation.sts import WHERE
 from siamese_cbow.paper.document import Cell, Row, Section, Table, text_row
-from siamese_cbow.paper.recipes import PARTS, PUBLISHED, SYSTEMS, label_of
-from siamese_cbow.paper.system_tables import overview
-from siamese_cbow.paper.treatments import TREATMENTS, Treatment
-from siamese_cbow.paper.view import SIAMESE, View, is_dagger, paper_figure, paper_row, paper_sets
+from siamese_cbow.paper.paper_figures import paper_figure, paper_row, paper_sets
+from siamese_cbow.paper.recipes import ALIKE, PARTS, PUBLISHED, SYSTEMS, label_of
+from siamese_cbow.paper.system_tables import best_alike, overview
+from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
+from siamese_cbow.paper.view import SIAMESE, View, is_dagger
 
 MISSING = "–"
+MEASURES = ("pearson", "spearman")
 
 
 def table1(view: View) -> Section:
@@ -31,7 +33,9 @@ def table1(view: View) -> Section:
     tables = [overview(view), _table1(view, "paper", "learnt"), _table1(view, "official", "learnt")]
     tables += [_table1(view, "official", treatment) for treatment in TREATMENTS[1:] if len(view.treated(treatment)) > 1]
     if view.has("cbow"):
-        tables += [_tests(view, key) for key in view.among(SIAMESE)]
+        duels = [(key, treatment) for key in view.among(PUBLISHED) for treatment in ALIKE]
+        duels += [("contrastive", "full")] if view.has("contrastive") else []
+        tables += [_tests(view, key, treatment) for key, treatment in duels if view.among(["cbow"], treatment)]
     return Section(
         "table1",
         "Table 1: all sets, all systems",
@@ -40,15 +44,20 @@ def table1(view: View) -> Section:
             "best Pearson in each row is bold, the contrastive recipe left aside: it adds stems, finishing and "
             "vectors for unknown words, which the others get in the last table only. † marks a Siamese CBOW whose "
             "cosines differ from those of word2vec CBOW in the paper's test (Wilcoxon, p < .0001, first run); the "
-            "test does not say which of the two is better.",
+            f"test does not say which of the two is better{_crowded(view)}.",
             "As published: the paper's settings with its learning rate of .0001. The paper's text made 740,042 "
-            "batches; this one makes far fewer, and at that rate the vectors hardly move from their random "
-            "initialisation. Updates matched: the same settings with the rate multiplied by 740,042 / batches here, "
-            "so that rate times batches is the paper's.",
+            "batches; on a smaller text, the same rate moves the vectors less. Updates matched: the same settings "
+            "with the rate multiplied by 740,042 / batches here, so that rate times batches is the paper's.",
             *absent,
         ),
         tuple(tables),
     )
+
+
+def _crowded(view: View) -> str:
+    """What to add about the dagger if word2vec CBOW has collapsed."""
+    why = view.collapsed("cbow") if view.has("cbow") else ""
+    return f", and here word2vec CBOW has {why}" if why else ""
 
 
 def _table1(view: View, protocol: Protocol, treatment: Treatment) -> Table:
@@ -143,11 +152,10 @@ def _figure_cells(
     smalls: Mapping[str, str] | None = None,
 ) -> list[Cell]:
     """Pearson (Spearman) of each system, the best in bold, optionally with a mark and small print below."""
-    alike = [None if key == "contrastive" and "objective" in figures else r for key, (r, _) in figures.items()]
-    best = best_of(alike)
+    best = best_alike({key: pearson for key, (pearson, _) in figures.items()})
     return [
-        Cell(both_numbers(*figure, (marks or {}).get(key, "")), is_best, (smalls or {}).get(key, ""))
-        for (key, figure), is_best in zip(figures.items(), best, strict=True)
+        Cell(both_numbers(*figure, (marks or {}).get(key, "")), best[key], (smalls or {}).get(key, ""))
+        for key, figure in figures.items()
     ]
 
 
@@ -170,9 +178,10 @@ def _means(view: View, protocol: Protocol, treatment: Treatment, keys: list[str]
     return rows
 
 
-def _tests(view: View, key: str) -> Table:
+def _tests(view: View, key: str, treatment: Treatment) -> Table:
     """A Siamese CBOW against word2vec CBOW: the paper's test beside tests of which one is better."""
-    comparison = view.comparison(key, "cbow")
+    comparison, why = view.comparison(key, "cbow", treatment), view.unsound("cbow", treatment)
+    alike = "" if treatment == "learnt" else f", {LABELS[treatment]}"
     rows, records = [], []
     for row in comparison.sets:
         values = (probability(row.williams_p), probability(row.bootstrap_p), probability(row.wilcoxon_p))
@@ -181,10 +190,11 @@ def _tests(view: View, key: str) -> Table:
         records.append({"set": row.name, **{name: getattr(row, name) for name in names}})
     total = (signed(comparison.difference), _interval(comparison.interval), "", probability(comparison.bootstrap_p), "")
     return Table(
-        f"tests-{key}",
-        f"{label_of(key)} against word2vec CBOW: is the difference significant?",
+        f"tests-{key}" if treatment == "learnt" else f"tests-{key}-{treatment}",
+        f"{label_of(key)} against word2vec CBOW{alike}: is the difference significant?",
         "Difference in Pearson, official protocol, first run of each. Williams and the bootstrap test whether the two "
-        "correlate differently with human judgements; Wilcoxon tests whether their cosines differ.",
+        "correlate differently with human judgements; Wilcoxon tests whether their cosines differ."
+        + (f" Being ahead of word2vec CBOW proves nothing here: {why}." if why else ""),
         ("set", "difference", "95% interval", "p Williams", "p bootstrap", "p Wilcoxon"),
         (*rows, text_row("mean", *total, kind="total")),
         tuple(records),
@@ -197,28 +207,40 @@ def _interval(bounds: Interval | None) -> str:
 
 
 def table2(view: View) -> Section:
-    """FastSent against Siamese CBOW on the 2014 sets."""
-    columns = view.among(key for key in SYSTEMS if key in PARTS["table2"])
+    """FastSent against Siamese CBOW on the 2014 sets, as learnt and with the same finishing."""
+    tables = tuple(table for treatment in ALIKE if (table := _table2(view, treatment)) is not None)
+    note = () if tables else ("None of the 2014 sets is available.",)
+    return Section("table2", "Table 2: FastSent", note, tables)
+
+
+def _table2(view: View, treatment: Treatment) -> Table | None:
+    columns = view.among((key for key in SYSTEMS if key in PARTS["table2"]), treatment)
     rows, records = [], []
     for place, pair_set in enumerate(view.sets):
         if pair_set.group != "2014":
             continue
-        figures = {key: (view.figures(key)[place], view.figures(key, what="spearman")[place]) for key in columns}
+        both = {what: {key: view.figures(key, treatment=treatment, what=what) for key in columns} for what in MEASURES}
+        figures = {key: (both["pearson"][key][place], both["spearman"][key][place]) for key in columns}
         theirs = {key: paper_figure(2014, pair_set.dataset, key, "table2") for key in columns}
-        smalls = {key: both_numbers(*figure) for key, figure in theirs.items() if figure}
+        smalls = {key: both_numbers(*figure) for key, figure in theirs.items() if figure and treatment == "learnt"}
         rows.append(Row((Cell(pair_set.dataset), *_figure_cells(figures, smalls=smalls))))
         record: dict[str, Any] = {"year": pair_set.year, "dataset": pair_set.dataset}
         for key, (pearson, spearman) in figures.items():
             record |= {f"{key}_pearson": pearson, f"{key}_spearman": spearman}
         records.append(record)
-    table = Table(
-        "table2",
-        "FastSent and Siamese CBOW on the 2014 sets",
-        "Pearson (Spearman), as learnt, averaged over runs. The paper's figures are in small print; it quotes those of "
-        "FastSent from the FastSent authors.",
+    if not rows or not columns:
+        return None
+    captions = {
+        "learnt": "Pearson (Spearman), as learnt, averaged over runs. The paper's figures are in small print; it "
+        "quotes those of FastSent from the FastSent authors. The contrastive recipe is left aside in marking the "
+        "best: it has additions that the others lack.",
+        "finished": "Pearson (Spearman), averaged over runs.",
+    }
+    return Table(
+        "table2" if treatment == "learnt" else f"table2-{treatment}",
+        "FastSent and Siamese CBOW on the 2014 sets" + ("" if treatment == "learnt" else f", {LABELS[treatment]}"),
+        captions[treatment],
         ("set", *map(label_of, columns)),
         tuple(rows),
         tuple(records),
     )
-    note = () if rows else ("None of the 2014 sets is available.",)
-    return Section("table2", "Table 2: FastSent", note, (table,) if rows else ())

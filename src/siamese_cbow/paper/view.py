@@ -1,13 +1,10 @@
-"""Results as tables and figures use them: scores under each protocol, beside those of `paper_figures.json`."""
+"""Results as tables and figures use them: scores under each protocol, the basis of verdicts, and sound rivals."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +14,7 @@ from siamese_cbow.evaluation.scores import Scores, SetScore, headline, mean
 from siamese_cbow.evaluation.significance import DAGGER, Comparison, compare, wilcoxon
 from siamese_cbow.evaluation.tasks import TaskScore
 from siamese_cbow.evaluation.verdicts import (
+    LEAST_RUNS,
     NEAR,
     UNDECIDED,
     Decision,
@@ -27,6 +25,8 @@ from siamese_cbow.evaluation.verdicts import (
     one_run_each,
     resampled_pearsons,
 )
+from siamese_cbow.paper.document import listed
+from siamese_cbow.paper.paper_figures import paper_sets
 from siamese_cbow.paper.pieces import scores_from_json
 from siamese_cbow.paper.recipes import ALIKE, COMPARED, PUBLISHED, READINGS, SYSTEMS, label_of
 from siamese_cbow.paper.treatments import LABELS, TREATMENTS, Treatment
@@ -36,27 +36,13 @@ CHANCE = 0.5  # expected rank of the next sentence if all sentences are equally 
 SIAMESE = ("siamese", "matched", "contrastive")
 
 
-@cache
-def paper() -> dict[str, Any]:
-    """All of the paper's figures: `paper()["lowest_norm"][0]` -> "to"."""
-    content: dict[str, Any] = json.loads((files(__package__) / "paper_figures.json").read_text("utf-8"))
-    return content
+@dataclass(frozen=True)
+class Rivals:
+    """Whom a system must beat to be the best, what to say about them, and why beating them would prove nothing."""
 
-
-def paper_row(year: int, dataset: str, table: str = "table1") -> dict[str, Any]:
-    """A set's row in Table 1 or 2; empty if the table lacks it: `paper_row(2014, "images")["cbow"]`."""
-    return next((row for row in paper()[table] if (row["year"], row["dataset"]) == (year, dataset)), {})
-
-
-def paper_figure(year: int, dataset: str, system: str, table: str = "table1") -> tuple[float, float] | None:
-    """Pearson and Spearman in the paper: `paper_figure(2014, "images", "cbow")` -> (0.5056, 0.5213)."""
-    figures = paper_row(year, dataset, table).get(system)
-    return (figures[0], figures[1]) if figures else None
-
-
-def paper_sets() -> list[tuple[int, str]]:
-    """Year and name of the 20 sets, in the order of the paper."""
-    return [(row["year"], row["dataset"]) for row in paper()["table1"]]
+    compared: list[str]
+    note: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -210,7 +196,7 @@ class View:
         """Why beating this system proves nothing: "collapsed: ...", "below random vectors"; "" if it is sound."""
         if key == "skip-thought" and (untrained := self._untrained(key)):
             return untrained
-        if treatment == "learnt" and (collapsed := self.collapsed(key)):
+        if collapsed := self.collapsed(key, treatment):
             return collapsed
         if key != "random" and (key, treatment) in self._resampled and ("random", treatment) in self._resampled:
             decision = self.better("random", key, treatment)
@@ -221,15 +207,30 @@ class View:
     def unmoved(self, key: str) -> str:
         """Why what a setting does to this system says nothing: its vectors score as random ones do; "" otherwise."""
         if key in self.columns and "random" in self.columns and self.better(key, "random").verdict == UNDECIDED:
-            return "its vectors can't be told from random ones here, so no setting could matter"
+            return "its vectors can't be told from random ones here, so this says nothing about what it learns"
         return ""
 
-    def collapsed(self, key: str) -> str:
-        """Why the words of this system tell nothing, as learnt: "collapsed: ..."; "" if they do."""
+    def collapsed(self, key: str, treatment: Treatment = "learnt") -> str:
+        """Why the words of this system tell nothing: "collapsed: ..."; "" if they do.
+
+        It is measured as learnt. Whether finishing repairs collapsed vectors is unknown, so they stay under suspicion.
+        """
         crowded = [run["crowding"] for run in self.results.systems[key] if run.get("crowding") is not None]
         if crowded and is_collapsed(float(np.mean(crowded))):
-            return f"collapsed: {np.mean(crowded):.0%} of word pairs have a cosine above {NEAR}"
+            when = "" if treatment == "learnt" else " as learnt"
+            return f"collapsed{when}: {np.mean(crowded):.0%} of word pairs have a cosine above {NEAR}"
         return ""
+
+    def rivals(self, keys: Iterable[str], treatment: Treatment) -> Rivals:
+        """Whom to beat; skip-thought only if it has learnt its task. Unsound ones stay: failing to beat them counts."""
+        every = self.among(keys, treatment)
+        untrained = [key for key in every if key == "skip-thought" and self._untrained(key)]
+        compared = [key for key in every if key not in untrained] or every
+        unsound = [key for key in compared if self.unsound(key, treatment)]
+        has_sound = len(unsound) < len(compared)
+        notes = [f"; not sound rivals: {listed(map(label_of, unsound))}"] if unsound and has_sound else []
+        notes += [f"; left out: {label_of(key)} ({self._untrained(key)})" for key in untrained if key not in compared]
+        return Rivals(compared, "".join(notes), "" if has_sound else "none of them is a sound rival")
 
     def _untrained(self, key: str) -> str:
         """Why it counts as untrained: it ranks the next sentence no better than chance; "" if it does better."""
@@ -248,12 +249,11 @@ class View:
         places = self.defined
         if not places:
             return Decision(UNDECIDED, why="undefined on every set")
-        return decide_statistic(
-            lambda a, b: (a[..., places] - b[..., places]).mean(axis=-1),
-            self.resampled(first, treatment),
-            self.resampled(second, other or treatment),
-            above=0,
-        )
+        systems = self.resampled(first, treatment), self.resampled(second, other or treatment)
+        decision = decide_statistic(lambda a, b: (a[..., places] - b[..., places]).mean(axis=-1), *systems, above=0)
+        if decision.why or not any(system.is_single for system in systems):
+            return decision
+        return replace(decision, verdict=UNDECIDED, why=f"1 training, {LEAST_RUNS} needed")
 
     def n_ahead(self, key: str, others: Sequence[str], protocol: Protocol = "official") -> tuple[int, int]:
         """On how many sets a system beats all of the others in Pearson, and out of how many."""
@@ -261,15 +261,16 @@ class View:
         defined = [[round(r, 4) for r in row if r is not None] for row in rows if None not in row]
         return sum(all(first > other for other in rest) for first, *rest in defined), len(defined)
 
-    def comparison(self, first: str, second: str) -> Comparison:
-        """All tests between the first runs of two systems, computed once."""
+    def comparison(self, first: str, second: str, treatment: Treatment = "learnt") -> Comparison:
+        """All tests between the first runs of two systems with the same treatment, computed once."""
         known = self._comparisons
-        if (first, second) not in known:
-            known[first, second] = compare(self.scores(first), self.scores(second))
-        return known[first, second]
+        if (first, second, treatment) not in known:
+            given = [self.scores(key, treatment=self.given(key, treatment) or "learnt") for key in (first, second)]
+            known[first, second, treatment] = compare(*given)
+        return known[first, second, treatment]
 
     @cached_property
-    def _comparisons(self) -> dict[tuple[str, str], Comparison]:
+    def _comparisons(self) -> dict[tuple[str, str, Treatment], Comparison]:
         return {}
 
     @cached_property
