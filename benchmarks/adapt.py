@@ -1,10 +1,10 @@
-"""What adapting a model to texts of one kind gains, for ours and for the peers; and how its constants were chosen.
+"""Domain adaptation: what it gains for our models and for the peers, and how its constants were chosen.
 
     python -m benchmarks.adapt WIKIPEDIA --sts DIR [--captions FILE ...] [--write]
 
-WIKIPEDIA is a stream that `siamese-cbow prepare` has made of that text of `build_pretrained`. Captions (one line per
-image, with tabs between its captions) resemble the image sets but come from elsewhere. Adapting never uses gold scores.
-The constants in `transform/adaptation.py` were chosen on 2012 and 2013, as the last table shows.
+WIKIPEDIA is a stream that `siamese-cbow prepare` has made from the Wikipedia text of `build_pretrained`. Captions (one
+line per image, its captions separated by tabs) resemble the image sets but come from elsewhere. Adaptation never uses
+gold scores. The constants in `transform/adaptation.py` were chosen on 2012 and 2013, as the last table shows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HOW: dict[Adapt, str] = {"no": "as it is", "set": "to the set", "held-out": "to 
 SEEDS = (1, 2, 3)
 N_TEXTS = (100, 300, 1000)
 IMAGES = ("MSRvid", "images")
-# What was tried: the constants of `adaptation`, each in other values.
+# Values tried for the constants of `adaptation`.
 TRIED = {
     "**as chosen**": {},
     "word weights only": {"STRENGTH": 0.0},
@@ -53,14 +53,14 @@ TRIED = {
 
 
 def rows_of(name: str, systems: Sequence[System], sets: Sequence[PairSet]) -> Iterator[list[str]]:
-    """A row for each way of adapting."""
+    """One row per mode of adaptation."""
     for how in ADAPTED:
         figures = [by_year(evaluate(system, sets, adapt=how).sets) for system in systems]
         yield spread_row(f"{name}, {HOW[how]}", figures)
 
 
 def each_way(systems: dict[str, System], sets: Sequence[PairSet]) -> dict[str, Sequence[SetScore]]:
-    """The scores of each system, adapted in each way."""
+    """The scores of each system in each mode of adaptation."""
     return {
         f"{name}, {HOW[how]}": evaluate(system, sets, adapt=how).sets
         for name, system in systems.items()
@@ -69,7 +69,7 @@ def each_way(systems: dict[str, System], sets: Sequence[PairSet]) -> dict[str, S
 
 
 def by_number_of_texts(model: Model, sets: Sequence[PairSet]) -> str:
-    """Adapted to some of the sentences of each set, on those sets that have enough."""
+    """Scores after adapting to some of the sentences of each set, on the sets that have enough."""
     large = [pair_set for pair_set in sets if len(pair_set.sentences) >= max(N_TEXTS)]
     rows = [["none", f"{mean_pearson(evaluate(model, large).sets):.4f}"]]
     for n in N_TEXTS:
@@ -84,7 +84,7 @@ def by_number_of_texts(model: Model, sets: Sequence[PairSet]) -> str:
 
 
 def to_another_kind(model: Model, sets: Sequence[PairSet]) -> tuple[float, float]:
-    """What a model adapted to a set gains on that set and on sets of other names, in the mean: (own, others)."""
+    """The mean gain of a model adapted to a set, on that set and on sets with other names: (own, others)."""
     before = np.array([score.pearson for score in evaluate(model, sets).sets], float)
     own, others = [], []
     for i, source in enumerate(sets):
@@ -95,7 +95,7 @@ def to_another_kind(model: Model, sets: Sequence[PairSet]) -> tuple[float, float
 
 
 def from_elsewhere(model: Model, sets: Sequence[PairSet], files: Sequence[Path]) -> str:
-    """Captions that are in no set, for the sets of captions."""
+    """Scores on the caption sets after adapting to captions that are in no set."""
     captions = [caption for file in files for line in iter_lines(str(file)) for caption in line.split("\t")]
     chosen = [pair_set for pair_set in sets if pair_set.dataset in IMAGES]
     systems = {"as it is": model, f"to {len(captions):,} captions": model.adapt(captions)}
@@ -107,7 +107,7 @@ def from_elsewhere(model: Model, sets: Sequence[PairSet], files: Sequence[Path])
 
 
 def tried(models: dict[str, Model], sets: Sequence[PairSet]) -> str:
-    """Other numbers, on 2012 and 2013 only."""
+    """Scores with other constants, on 2012 and 2013 only."""
     sets = chosen_on(sets)
     rows = [["not adapted", *(f"{mean_pearson(evaluate(model, sets).sets):.4f}" for model in models.values())]]
     chosen = {name: getattr(adaptation, name) for constants in TRIED.values() for name in constants}
@@ -120,7 +120,7 @@ def tried(models: dict[str, Model], sets: Sequence[PairSet]) -> str:
 
 
 def packed_again(model: Model, sets: Sequence[PairSet]) -> float:
-    """The mean with each adapted model made as small as it was before."""
+    """Mean Pearson when each adapted model is compressed back to its former dtype."""
     return mean_pearson(
         [evaluate(model.adapt(pair_set.sentences).compress(model.dtype), [pair_set]).sets[0] for pair_set in sets]
     )

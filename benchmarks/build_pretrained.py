@@ -1,17 +1,17 @@
-"""Builds the model that comes with the package, from text to files; the same text gives the same bytes.
+"""Builds the model that ships with the package, from text to files; the same text gives the same bytes.
 
     python -m benchmarks.build_pretrained --wikipedia FILE --modern FILE --novels FILE --provenance FILE
                                           [--sts DIR --tasks DIR] [--output DIR]
 
-FILE is a text (one paragraph per line, a blank line between documents, may be compressed), or what `siamese-cbow
-prepare` has made of it, which saves time. The provenance of the modern text is the table of its sources; the licences
-of most of them ask for it, so it goes into the package. With --sts and --tasks (as `evaluate` takes them) the model is
-scored, and the scores are kept in `pretrained_scores.json` beside this script and in the model's card; without them,
-the kept scores go into the card if they belong to the same vectors. Built into the package (the default), it also
-writes what `tests/model/test_pretrained.py` compares the model with.
+FILE is a text (one paragraph per line, a blank line between documents, compressed or not) or, to save time, a stream
+that `siamese-cbow prepare` has made from it. The provenance of the modern text is the table of its sources; most of
+their licences ask for it, so it goes into the package. With --sts and --tasks (the same folders as for `evaluate`), the
+script scores the model and keeps the scores in `pretrained_scores.json` next to this script and in the model card;
+without them, the kept scores go into the card if they belong to the same vectors. When it builds into the package (the
+default), it also writes the values that `tests/model/test_pretrained.py` compares the model with.
 
-Same bytes: on the same kind of processor and the same versions of NumPy and Numba. Another one may round differently,
-which moves a few of the 4-bit numbers by one.
+The bytes are the same on the same kind of processor with the same versions of NumPy and Numba. Others may round
+differently, which moves a few of the 4-bit numbers by one.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Part:
-    """One training; the model in the package is made of several.
+    """One training run; the model in the package combines several.
 
-    pieces           sentences cut into pieces of about so many words, see `Stream.in_pieces`; 0: whole sentences
-    wikipedia_first  Wikipedia, then the other texts at LATER_RATE; otherwise all texts are mixed
+    pieces           cut sentences into pieces of about this many words, see `Stream.in_pieces`; 0: whole sentences
+    wikipedia_first  train on Wikipedia, then on the other texts at LATER_RATE; otherwise mix all texts
     weight           see `combine`
     """
 
@@ -63,7 +63,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """For tables: `Part(1, pieces=8).name` -> "pieces of 8 words"."""
+        """The name in tables: `Part(1, pieces=8).name` -> "pieces of 8 words"."""
         if self.wikipedia_first:
             return "Wikipedia first"
         if self.pieces:
@@ -71,9 +71,9 @@ class Part:
         return "sentences" if self.epochs == 1 else f"sentences, {self.epochs} epochs"
 
 
-# Whole sentences are best for STS; pieces bring what is near to a word in its sentence, which classifiers like better.
-# No single change of order, rate or number of epochs was worth more than the seeds differ; different parts together
-# are. Chosen on STS 2012-2013 and on the transfer tasks; results/pretrained.md has each part alone.
+# Whole sentences are best for STS; pieces capture the close context of a word, which helps classifiers more. No single
+# change of order, rate or number of epochs gained more than the spread between seeds, but different parts combined do.
+# Chosen on STS 2012-2013 and on the transfer tasks; results/pretrained.md scores each part alone.
 PARTS = (
     Part(1),
     Part(2),
@@ -88,13 +88,12 @@ LATER_RATE = 0.01
 TOKENIZER = Tokenizer(punctuation=False)
 MIN_COUNT = 5
 LANGUAGE = TextSettings(language="en")
-SPELLING = 20.0  # on the rows of all parts together; chosen, as whitening, where the sizes below were
+SPELLING = 20.0  # applied to the combined rows; chosen, like whitening, on the same data as the sizes below
 WHITEN = 0.4
 DTYPE: Dtype = "int4"
-# The best of the sizes that fit into 20 MB, on STS 2012-2013 and the transfer tasks: results/pretrained.md.
+# The best size within 20 MB, on STS 2012-2013 and the transfer tasks: results/pretrained.md.
 DIM, WORDS = 480, 70_000
-# A part keeps the rows as they are, but for the finishing of the default recipe: unknown words and rare ones are dealt
-# with when all parts are one.
+# A part gets only the finishing of the default recipe; unknown and rare words are handled once all parts are combined.
 PLAIN: dict[str, Any] = {"spelling": 0.0, "fallback": "none"}
 RAW: dict[str, Any] = {**PLAIN, "idf_power": 0.0, "length_power": 1.0, "common_directions": 0}
 
@@ -133,7 +132,7 @@ TESTS = Path(__file__).parents[1] / "tests" / "model"
 
 @dataclass(frozen=True)
 class Texts:
-    """The three streams."""
+    """The three training streams."""
 
     wikipedia: Stream
     modern: Stream
@@ -141,7 +140,7 @@ class Texts:
 
     @classmethod
     def of(cls, options: argparse.Namespace, folder: Path) -> Texts:
-        """The streams of the texts that `add_texts` asks for; what is not prepared yet goes into the folder."""
+        """Loads the streams named by the options of `add_texts`; prepares raw texts into the folder first."""
         names = [field.name for field in fields(cls)]
         return cls(*(_prepared(getattr(options, name), folder / name) for name in names))
 
@@ -150,12 +149,12 @@ class Texts:
         return Mix([self.wikipedia, self.modern, self.novels])
 
     def in_pieces(self, n_words: int) -> Mix:
-        """All of them in pieces; 0 words: as they are."""
+        """All streams, with sentences cut into pieces of about `n_words` words; 0 leaves them whole."""
         return Mix([stream.in_pieces(n_words) for stream in self.mix.streams]) if n_words else self.mix
 
 
 def trained(part: Part, texts: Texts) -> Model:
-    """One part; all have the same vocabulary."""
+    """Trains one part; all parts have the same vocabulary."""
     recipe = SiameseCBOW(seed=part.seed, epochs=part.epochs, **PLAIN)
     if not part.wikipedia_first:
         return recipe.train(texts.in_pieces(part.pieces))
@@ -163,19 +162,19 @@ def trained(part: Part, texts: Texts) -> Model:
         first = str(Path(folder) / "wikipedia")
         replace(recipe, **RAW).train(texts.wikipedia).save(first)
         later = replace(recipe, init=first, learning_rate=LATER_RATE).train(Mix([texts.modern, texts.novels]))
-    # Where that folder was is of no interest, and would be another place each time.
+    # The path of the temporary folder changes from run to run, so it must not stay in the info.
     info = {**later.info, "recipe": {**later.info["recipe"], "init": "the model of Wikipedia"}}
     return _with_words(Model(later.vocabulary, later.vectors, later.tokenizer, info), texts.mix.vocabulary)
 
 
 def _with_words(model: Model, vocabulary: Vocabulary) -> Model:
-    """The same words in the order of another vocabulary, with its counts."""
+    """The same model with its words in the order of another vocabulary, and with that vocabulary's counts."""
     rows = model.vectors[[model.vocabulary.index[word] for word in vocabulary.words]]
     return Model(vocabulary, rows, model.tokenizer, model.info)
 
 
 def combined(parts: Sequence[Model], recipes: Sequence[Part] = PARTS, dim: int = DIM) -> Model:
-    """One model of several, with all words and in 32 bits."""
+    """Combines several models into one, with all words and in 32 bits."""
     whole = combine(parts, dim=dim, weights=[part.weight for part in recipes], whiten=WHITEN)
     rows = whole.vectors.copy()
     ngrams = drawn_to_letters(whole.vocabulary, rows, SPELLING)
@@ -183,18 +182,18 @@ def combined(parts: Sequence[Model], recipes: Sequence[Part] = PARTS, dim: int =
 
 
 def small(whole: Model, words: int = WORDS) -> Model:
-    """The model as it is shipped."""
+    """The model compressed to its shipped size."""
     return whole.compress(DTYPE, words=words)
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:
-    """The options that name the texts."""
+    """Adds the options that name the texts."""
     for field in fields(Texts):
         parser.add_argument(f"--{field.name}", type=Path, required=True)
 
 
 def _prepared(text: Path, folder: Path) -> Stream:
-    """The stream of a text; one that is prepared already is taken as it is."""
+    """The stream of a text; a folder is loaded as a stream that is already prepared."""
     if not text.is_dir():
         return prepare(text, output=folder, tokenizer=TOKENIZER, min_count=MIN_COUNT, text=LANGUAGE)
     stream = Stream.load(text)
@@ -203,7 +202,7 @@ def _prepared(text: Path, folder: Path) -> Stream:
 
 
 def sources(provenance: str) -> str:
-    """SOURCES.md: of the table of sources, what attribution needs; and the notes about licences."""
+    """The text of SOURCES.md: the columns of the source table that attribution needs, and the notes about licences."""
     rows = re.findall(
         r"^\| ([^|]+) \| ((?:github|gitlab)\.com/[^|]+) \| (`\w+`) \| ([^|]+) \|", provenance, re.MULTILINE
     )
@@ -225,7 +224,7 @@ def sources(provenance: str) -> str:
 
 
 def scores(model: Model, sts_folder: Path, task_folder: Path) -> dict[str, Any]:
-    """Mean Pearson over the STS sets of each year and over all, and the means of the tasks beyond similarity."""
+    """Mean Pearson over the STS sets of each year and over all sets, and the mean score of each other task."""
     from siamese_cbow import evaluate, sts
     from siamese_cbow.evaluation.tasks import read_tasks
 
@@ -248,33 +247,33 @@ def scores(model: Model, sts_folder: Path, task_folder: Path) -> dict[str, Any]:
 
 
 def content_hash(model: Model) -> str:
-    """Tells the vectors that scores belong to."""
+    """Identifies the vectors that scores belong to."""
     hashed = hashlib.blake2b(model.vectors.tobytes(), digest_size=16)
     hashed.update(model.ngrams.pairs.tobytes())
     return hashed.hexdigest()
 
 
 def probe(model: Model) -> float:
-    """Pearson of the cosines with the grades of the self-written sentence pairs of the tests."""
+    """Pearson correlation of cosines and grades on the sentence pairs written for the tests."""
     lines = [line.split("\t") for line in (TESTS / "probe.tsv").read_text("utf-8").splitlines()]
     cosines = model.similarity_pairwise([a for _, a, _ in lines], [b for _, _, b in lines])
     return float(np.corrcoef([float(grade) for grade, _, _ in lines], cosines)[0, 1])
 
 
 def write(model: Model, options: argparse.Namespace) -> None:
-    """Scores the model, and writes its folder with card and sources."""
+    """Scores the model and writes its folder, with card and sources."""
     vectors = content_hash(model)
     if options.sts and options.tasks:
         recorded = {"vectors": vectors, "scores": scores(model, options.sts, options.tasks)}
         SCORES.write_text(json.dumps(recorded, indent=2) + "\n", "utf-8")
     recorded = json.loads(SCORES.read_text("utf-8"))
-    # The scores of other vectors would be wrong in the card.
+    # Scores of other vectors must not get into the card.
     measured = (
         recorded["scores"] if recorded["vectors"] == vectors else {"measure": "none: build it with --sts and --tasks"}
     )
     first = {"data": CARD["data"], "licence": CARD["licence"], "scores": measured}
     info = {**first, **dict(model.info), **CARD, "scores": measured}
-    (options.output / SOURCES).unlink(missing_ok=True)  # which `save` would not replace
+    (options.output / SOURCES).unlink(missing_ok=True)  # `save` would not replace it
     Model(model.vocabulary, model.rows, model.tokenizer, info, ngrams=model.ngrams).save(options.output, int4=True)
     (options.output / SOURCES).write_text(sources(options.provenance.read_text("utf-8")), "utf-8")
     hashes = {name: file_hash(options.output / name) for name in (VECTORS, VOCABULARY, NGRAMS)}
@@ -290,7 +289,7 @@ def main() -> None:
     add_texts(parser)
     parser.add_argument("--provenance", type=Path, required=True)
     parser.add_argument("--sts", type=Path, help="score the model on these sets")
-    parser.add_argument("--tasks", type=Path, help="and on the tasks beyond similarity in this folder")
+    parser.add_argument("--tasks", type=Path, help="also score it on the tasks beyond similarity in this folder")
     parser.add_argument("--output", type=Path, default=PRETRAINED)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:

@@ -4,19 +4,19 @@
     python -m benchmarks.cluster memory STREAM [--epochs 1] [--write]
     python -m benchmarks.cluster scale [--text FILE] [--share 1.0] [--folder DIR] [--write]
 
-Two raylets on this machine, each bound to one core. What is timed is the whole job, from the call to the model (or the
-files) on disk.
+The script starts two raylets on this machine, each bound to one core. Times cover the whole job, from the call until
+the model (or the files) is on disk.
 
-speed    one worker and two take turns; training of some epochs, and encoding of the stream's sentences as text. The
-         bound of the machine: the same work by one process and by two without any engine, each on its core; of two,
-         each has half of the text and never hears of the other. The engine's own cost: a training of almost no text.
-         Rows by our sockets against gloo and Ray objects.
-memory   the most memory that training takes in a worker of one and of two, and in the driver. No clock is looked at, so
-         that other programs may run.
-scale    the text of `benchmarks.paper_scale` (or a file that it wrote) through prepare and train, by one process of two
-         threads and by the two nodes. Memory of the workers and of the driver is watched.
+speed    One worker and two workers take turns at training for some epochs and at encoding the stream's sentences as
+         text. The limit of the machine: the same work in one and in two plain processes without any engine, one per
+         core; each of the two has half of the text, and they exchange nothing. The engine's own cost: a training run on
+         almost no text. Also times the exchange of rows by our sockets, by gloo and by Ray objects.
+memory   Peak memory of training in a lone worker, in one of two workers, and in the driver. Nothing is timed, so other
+         programs may run.
+scale    The text of `benchmarks.paper_scale` (or a file that it wrote) is prepared and trained on, by one process with
+         two threads and by the two nodes. Also records the memory of the workers and of the driver.
 
-The figures are also kept in `benchmarks/cluster_figures.json`, which `benchmarks.scaling` starts from.
+The figures are also kept in `benchmarks/cluster_figures.json`, which `benchmarks.scaling` reads.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ from siamese_cbow.training.plan import plan_of
 
 FIGURES = Path(__file__).with_name("cluster_figures.json")
 EXCHANGED = 80_000  # rows of 305 numbers: 98 MB
-# The one disk of a machine serves both nodes: writing a million vectors, 2 GB, took from 13 to 33 s.
+# Both nodes share the machine's one disk: writing a million vectors (2 GB) took 13 to 33 s.
 IN_MEMORY = Path("/dev/shm")
 
 
 @contextmanager
 def two_nodes(niceness: int = 0, store: int = 1_500_000_000) -> Iterator[str]:
-    """Two raylets of one core each, bound to it; the address of the head."""
+    """Starts two raylets, each with one core and bound to it; yields the address of the head."""
     folder = Path(tempfile.mkdtemp())
     token = folder / "token"
     token.write_text(secrets.token_hex(32))
@@ -82,7 +82,7 @@ def two_nodes(niceness: int = 0, store: int = 1_500_000_000) -> Iterator[str]:
 
 
 class Notes:
-    """A progress that keeps what is said, and the shares of each round."""
+    """Progress that keeps all messages, and the note of each round."""
 
     def __init__(self) -> None:
         self.said, self.notes = list[str](), list[str]()
@@ -96,7 +96,7 @@ class Notes:
 
 
 class Watch:
-    """Watches processes: the most memory that each kind has had, in MB, without pages of mapped files."""
+    """Samples processes and keeps the peak memory of each kind in MB, without pages of mapped files."""
 
     def __init__(self) -> None:
         self.peaks: dict[str, float] = {}
@@ -125,7 +125,7 @@ class Watch:
 
 
 def anonymous(pid: int) -> float:
-    """Memory that belongs to a process alone and can't be dropped, in MB."""
+    """Memory in MB that belongs to one process alone and can't be dropped."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return float(line.split()[1]) / 1e3
@@ -133,7 +133,7 @@ def anonymous(pid: int) -> float:
 
 
 class Sender:
-    """A worker that only sends and gets rows."""
+    """A worker that only sends and receives rows."""
 
     def __init__(self, number: int) -> None:
         self._number, self._rows = number, np.ones((EXCHANGED, 305), np.float32)
@@ -155,7 +155,7 @@ class Sender:
         self._rows[...] = rows
 
     def swap(self, by: str) -> None:
-        """In blocks, as `averaging` sends them."""
+        """Exchanges the rows in blocks, as `averaging` does."""
         got = np.empty((BLOCK, 305), np.float32)
         for first in range(0, EXCHANGED, BLOCK):
             block = self._rows[first : first + BLOCK]
@@ -177,7 +177,7 @@ class Sender:
 
 
 def exchange_seconds(ray: Any, n: int = 5) -> dict[str, float]:
-    """To exchange 98 MB each way between two nodes: by Ray objects, by gloo, and by sockets."""
+    """Seconds to exchange 98 MB each way between two nodes: by Ray objects, by gloo, and by sockets."""
     remote = ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Sender)
     senders = [remote.remote(i) for i in range(2)]
     addresses = ray.get([sender.address.remote() for sender in senders])
@@ -219,7 +219,7 @@ for i, part in list(enumerate(parts_of(source, TextSettings(), PART_ROWS, PART_B
 
 
 def bare_seconds(code: str, given: Path, n: int, epochs: int, folder: Path) -> float:
-    """Of n plain processes, each on a core of its own and with its part of the work."""
+    """Seconds that n plain processes take, each on its own core with its own part of the work."""
     os.sync()
     start, processes = time.perf_counter(), []
     for i in range(n):
@@ -250,14 +250,14 @@ def speed(options: argparse.Namespace) -> None:
         with two_nodes(options.niceness) as address, RayCluster(address, workers=2) as cluster:
             assert cluster._session is not None
             exchange = exchange_seconds(cluster._session.ray)
-            cluster.encode(folder / "few.txt", output=folder / "first")  # kernels are compiled before anything is timed
+            cluster.encode(folder / "few.txt", output=folder / "first")  # compiles the kernels before timing
             for n in (1, 2):
                 cluster._session.wanted = n
                 cluster.train(recipe, folder / "few", output=folder / f"first{n}")
             for turn, n in itertools.product(range(options.turns), (1, 2)):
                 cluster._session.wanted = n
                 for what, given in (("few", folder / "few"), ("train", options.stream), ("encode", text)):
-                    os.sync()  # what others have written would be written to the disk meanwhile
+                    os.sync()  # flushes earlier writes, so that they don't slow down this job
                     target, notes, start = folder / f"{what}{turn}{n}", Notes(), time.perf_counter()
                     if what == "encode":
                         cluster.encode(given, output=target)
@@ -316,7 +316,7 @@ def write_speed(
 
 
 def numbers_of(note: str) -> tuple[float, float, float, float]:
-    """Of a round: million words per second of a worker, MB, and the percentages of averaging and waiting."""
+    """The figures in a round's note: a worker's million words per second, MB, % for averaging, % for waiting."""
     parts = note.replace(",", "").replace("%", "").split()
     speeds = [float(each) for each in parts[: parts.index("M")]]
     at = parts.index("averaging")
@@ -324,7 +324,7 @@ def numbers_of(note: str) -> tuple[float, float, float, float]:
 
 
 def write_lines(stream: Stream, path: Path, n_lines: int | None) -> int:
-    """The first sentences of a stream as text, or all of them."""
+    """Writes the first sentences of a stream, or all of them, as text; returns how many."""
     n = min(n_lines or stream.n_sentences, stream.n_sentences)
     with path.open("w", encoding="utf-8") as file:
         file.writelines(" ".join(words) + "\n" for words in sentence_words(stream, range(n)))
@@ -437,13 +437,13 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("what", choices=["speed", "memory", "scale"])
     parser.add_argument("stream", nargs="?", type=Path)
-    parser.add_argument("--epochs", type=int, help="5 of speed, 1 of memory.")
+    parser.add_argument("--epochs", type=int, help="default: 5 for speed, 1 for memory")
     parser.add_argument("--turns", type=int, default=1)
-    parser.add_argument("--lines", type=int, help="encoded; all sentences of the stream by default")
+    parser.add_argument("--lines", type=int, help="how many sentences to encode (default: all of the stream)")
     parser.add_argument("--text", type=Path)
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--niceness", type=int, default=0, help="Of the workers: -20 where others use the machine.")
+    parser.add_argument("--niceness", type=int, default=0, help="of the workers; use -20 if other programs run")
     options = parser.parse_args()
     options.epochs = options.epochs or (5 if options.what == "speed" else 1)
     {"speed": speed, "memory": memory, "scale": scale}[options.what](options)

@@ -1,19 +1,19 @@
-"""Quality of training on a cluster: against the number of workers, the length of a round and the rule of averaging.
+"""Quality of training on a cluster: against the number of workers, the length of a round and the averaging rule.
 
     python -m benchmarks.cluster_quality STREAM --sts DIR [--seeds 1 2] [--runs 1 2,256 8,64,mean ...] [--write]
 
-A run is workers[,batches of a worker between two averagings[,rule]]. Its workers are threads of one process which
-exchange rows by copies: `tests/cluster` holds their model to be that of a cluster, byte for byte. Runs that were done
-before are kept in a file beside the stream. Rules:
+A run is workers[,batches per worker between two averaging steps[,rule]]. The workers are threads of one process that
+exchange rows by copying them; `tests/cluster` checks that their model is byte-identical to that of a cluster. Results
+of finished runs are kept in a file next to the stream. Rules:
 
     adagrad   ours: see `cluster.averaging`
-    all       ours, but all rows that were touched are averaged after every round
-    moves512  ours, but a row is averaged when all workers have moved it about 512 times, or any other number
-    mean      the mean of what those who touched a row made of it
-    sum       moves are added up as they are
-    forget    ours, but the mean of the gains of Adagrad's sums is remembered, so that steps stay longer
-    elastic   ours, but rows go only half of the way, which takes the worker that moved least as a witness
-    slow      ours, and the move of a row goes on by .3 of the one before (slow momentum)
+    all       ours, but every round averages all rows that were touched
+    moves512  ours, but a row is averaged once all workers together have moved it about 512 times; any number works
+    mean      the mean of the row over the workers that touched it
+    sum       the moves are added up as they are
+    forget    ours, but Adagrad's sums grow by the mean of the workers' gains, so that steps stay longer
+    elastic   ours, but a row that several workers touched moves only half of the way
+    slow      ours, but a row also repeats .3 of its previous move (slow momentum)
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def n_touched(places: Any) -> Any:
 
 
 def use_rule(rule: str) -> None:
-    """Another way to make one row of several, to compare with."""
+    """Replaces our averaging rule by another one, for comparison."""
     ours, merge = averaging.adagrad_scales, averaging.merge_moves
     if rule == "sum":
         averaging.adagrad_scales = lambda before, shares, places: np.ones(places.shape, np.float32)
@@ -97,10 +97,10 @@ def _with_momentum(merge: Callable[..., None], momentum: float = 0.3) -> Callabl
 
 
 def trained(stream: Path, n_workers: int, every: int, recipe: SiameseCBOW, threads: int) -> tuple[Model, list[Any]]:
-    """The model, and the reports of the first worker."""
+    """The trained model, and the reports of the first worker."""
     if n_workers == 1:
         return recipe.train(Stream.load(stream), threads=threads), []
-    plan = plan_of(recipe, Stream.load(stream))  # settings fit the whole text; those of a part may ask for more epochs
+    plan = plan_of(recipe, Stream.load(stream))  # settings for the whole text: a part alone might get more epochs
     job = TrainingJob(plan.recipe, (str(stream),), (1.0,), {}, str(stream / "none"), n_workers, every)
     workers, reports = [TrainingWorker(job, i) for i in range(n_workers)], list[RoundReport]()
     with ThreadPoolExecutor(n_workers) as pool:
@@ -114,7 +114,7 @@ def trained(stream: Path, n_workers: int, every: int, recipe: SiameseCBOW, threa
 
 
 def one(options: argparse.Namespace) -> None:
-    """One run, in a process of its own, so that memory and rules don't mix."""
+    """Does one run; called in a separate process, so that memory and rules don't mix."""
     n_workers, every, rule = options.one.split(",")
     use_rule(rule)
     model, reports = trained(
@@ -132,7 +132,7 @@ def parts_of(run: str) -> tuple[str, str, str]:
 
 
 def result_of(run: str, seed: int, options: argparse.Namespace) -> dict[str, float]:
-    """Of a run that was done before, or is done now."""
+    """The result of a run, which is done now unless an earlier result is kept."""
     n_workers, every, rule = parts_of(run)
     score_file = options.stream.with_name(f"{options.stream.name}.cluster_quality.json")
     key = f"{n_workers},{every},{rule},{seed}"
@@ -161,7 +161,7 @@ def main() -> None:
     parser = arguments(__doc__, "stream", "--sts")
     parser.add_argument("--runs", nargs="*", default=[*RUNS, *RULES])
     parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2])
-    parser.add_argument("--threads", type=int, default=2, help="Of the one worker.")
+    parser.add_argument("--threads", type=int, default=2, help="threads of the single worker")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=1, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -2,8 +2,9 @@
 
     python -m benchmarks.cold_start [--rounds N] [--json FILE] [--write]
 
-CPU seconds (user and system) of whole processes, start of Python included; files are in the disk cache. All load
-the same folder: 300,000 words in 300 dimensions. One row more is for the model that comes with the package.
+CPU seconds (user and system) of whole processes, including the start of Python; files are in the disk cache. All
+programs load the same folder with 300,000 words in 300 dimensions; one more row shows the model that ships with the
+package.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def main() -> None:
         programs = {name: text.format(a=A, b=B, folder=folder) for name, text in PROGRAMS.items()}
         best = dict.fromkeys(programs, float("inf"))
         loading, first = float("inf"), float("inf")
-        for _ in range(options.rounds):  # taking turns, so that a slow moment of the machine hits all
+        for _ in range(options.rounds):  # they take turns, so that a slow moment of the machine hits all
             for name, program in programs.items():
                 best[name] = min(best[name], run_python(program)[1])
             seconds = run_python(LOADING.format(a=A, folder=folder))[2].split()

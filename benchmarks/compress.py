@@ -1,9 +1,9 @@
-"""What smaller models cost: quality against size, for fewer bits, dimensions and words, and the roads not taken.
+"""Quality against size: what fewer bits, dimensions and words cost, and the alternatives that `compress` doesn't use.
 
     python -m benchmarks.compress MODEL --sts DIR [--write]
 
-MODEL is a folder that `siamese-cbow train` has written. A size to ship is chosen on STS 2012-2013; 2014-2015 are
-reported. The size is that of all files of a folder for siamese-cbow itself: rows, scales and words.
+MODEL is a folder written by `siamese-cbow train`. The size to ship is chosen on STS 2012-2013; 2014-2015 are only
+reported. Sizes include everything that siamese-cbow itself stores: rows, scales and words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from siamese_cbow.transform.compression import rotated
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "int8", "int4")
 DIMS = (300, 240, 200, 128)
 WORDS = (None, 140_000, 100_000, 60_000)
-LIMIT = 20e6  # bytes: what may come with the package
+LIMIT = 20e6  # bytes that may ship with the package
 
 
 def size(model: Model) -> int:
@@ -30,7 +30,7 @@ def size(model: Model) -> int:
 
 
 def product_quantised(vectors: np.ndarray, width: int) -> np.ndarray:
-    """Each `width` numbers of a row at length 1 become the nearest of 256 centres; one byte each, and the length."""
+    """Replaces every `width` numbers of a unit row by the nearest of 256 centres: a byte each, plus the length."""
     from scipy.cluster.vq import kmeans2, vq
 
     rng = np.random.default_rng(1)
@@ -45,7 +45,7 @@ def product_quantised(vectors: np.ndarray, width: int) -> np.ndarray:
 
 
 def roads_not_taken(model: Model, sets: list[PairSet]) -> list[list[Any]]:
-    """[name, bits per number, dev, test] of things that `compress` doesn't do, beside those it does."""
+    """[name, bits per number, dev, test] of what `compress` does and of its alternatives."""
     vectors, dim = np.asarray(model.vectors), min(200, model.dim)
 
     def row(name: str, bits: float, rows: np.ndarray) -> list[Any]:
@@ -76,12 +76,12 @@ def plot(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "siamese-cbow"  # the same figures, the same bytes
+    mpl.rcParams["svg.hashsalt"] = "siamese-cbow"  # the same figures give the same bytes
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4))
     for name, curve in points.items():
-        best: list[tuple[float, float]] = []  # what nothing smaller beats
+        best: list[tuple[float, float]] = []  # points that no smaller model beats
         for point in sorted(curve):
             if not best or point[1] > best[-1][1]:
                 best.append(point)

@@ -1,12 +1,12 @@
-"""What `dedup` removes and what it keeps: pairs made from real text by known edits.
+"""What `dedup` removes and what it keeps, on pairs made from real text by known edits.
 
     python -m benchmarks.dedup TEXT [--lines N] [--write]
 
 TEXT has one sentence or paragraph per line; its sentences of 8 to 40 words are the originals. `duplicates` gets each
-original with one edited version of it and decides whether to remove the second. Edits that change the meaning must be
-kept: another number, number word or name, a negation added or removed, two words swapped. Edits that keep it should be
-removed: case, punctuation and white space, a typo, other small words ("a" for "the", "isn't" for "is not"). An edit is
-made wherever the sentence allows it.
+original with one edited version and decides whether to remove the second. Edits that change the meaning must be kept: a
+different number, number word or name, a negation added or removed, two words swapped. Edits that preserve the meaning
+should be removed: case, punctuation and white space, a typo, other function words ("a" for "the", "isn't" for "is
+not"). Each edit is applied wherever the sentence allows it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAMES = ["Hansen", "Okafor", "Lindqvist", "Petrov", "Tanaka", "Moreau", "Silva",
 
 
 def _one(pattern: str, change: Callable[[re.Match[str], random.Random], str]) -> Edit:
-    """Changes one place that matches, if there is any."""
+    """An edit that changes one random match of the pattern, if there is any."""
 
     def edit(text: str, rng: random.Random) -> str | None:
         places = list(re.finditer(pattern, text))
@@ -49,7 +49,7 @@ def other_digits(place: re.Match[str], rng: random.Random) -> str:
 
 
 def exchanged(text: str, rng: random.Random) -> str | None:
-    """Two different longer words change places, each with the marks that stand there."""
+    """Swaps two different longer words; punctuation stays where it is."""
     words = list(re.finditer(r"(?<![\w'-])[a-z]{4,}(?![\w'-])", text))
     pairs = [(a, b) for i, a in enumerate(words) for b in words[i + 1 :] if a[0] != b[0]]
     if not pairs:
@@ -105,7 +105,7 @@ def originals(path: Path, n: int) -> list[str]:
 
 
 def left_out(model: Model, texts: list[str], edit: Edit, most: int) -> tuple[int, int]:
-    """How many edited versions are left out, and how many there are."""
+    """How many edited versions are removed, and how many there are."""
     rng, n, n_out = random.Random(1), 0, 0
     for text in texts:
         edited = edit(text, rng)
@@ -119,7 +119,7 @@ def left_out(model: Model, texts: list[str], edit: Edit, most: int) -> tuple[int
 def main() -> None:
     parser = arguments(__doc__, "text")
     parser.add_argument("--lines", type=int, default=6_000, help="originals to try")
-    parser.add_argument("--most", type=int, default=1_000, help="pairs of each edit")
+    parser.add_argument("--most", type=int, default=1_000, help="most pairs per edit")
     options = parser.parse_args()
     model, texts = load(), originals(options.text, options.lines)
     parts = []

@@ -1,11 +1,10 @@
-"""Vectors of documents: which mean works best, and how it compares with tf-idf and averaged word2vec.
+"""Document vectors: which mean works best, and how it compares with tf-idf and averaged word2vec.
 
     python -m benchmarks.documents WIKIPEDIA NOVELS [--train N] [--write]
 
-Both are streams that `siamese-cbow prepare` has made. All vectors are trained on the first N articles of WIKIPEDIA,
-ours for one epoch, word2vec for its five. The articles to retrieve come after these, so no system has seen them, nor
-the novels; the vocabulary was counted on all of WIKIPEDIA. Settings are the defaults; nothing was chosen on these
-tasks.
+Both are streams made by `siamese-cbow prepare`. All vectors are trained on the first N articles of WIKIPEDIA, ours for
+one epoch, word2vec for its usual five. The articles to retrieve come after these, so no system has seen them or the
+novels; the vocabulary was counted on all of WIKIPEDIA. Settings are the defaults; nothing was chosen on these tasks.
 """
 
 from __future__ import annotations
@@ -31,27 +30,27 @@ from siamese_cbow.baselines.word2vec import Word2Vec
 from siamese_cbow.evaluation.probe import Labelled, probe
 from siamese_cbow.evaluation.tasks import ranks_of_right
 
-N_ARTICLES, SHORTEST = 2000, 20  # articles to search in, and how many sentences each has at least
-N_NOVELS, N_PASSAGES, PASSAGE = 20, 50, 10  # passages of a novel, and sentences of a passage
+N_ARTICLES, SHORTEST = 2000, 20  # articles to search, and the fewest sentences of an article
+N_NOVELS, N_PASSAGES, PASSAGE = 20, 50, 10  # novels, passages per novel, and sentences per passage
 MEANS = ("all words", "sentence vectors", "sentence vectors of length 1")
 
 Document = Sequence[str]  # its sentences
 
 
 class Averaged:
-    """Documents by a model of words."""
+    """Document vectors as means of the word vectors or sentence vectors of a model."""
 
     def __init__(self, model: Model, mean: str = MEANS[0], *, adapts: bool = False) -> None:
         self._model, self._mean, self._adapts = model, mean, adapts
 
     def fitted(self, texts: Sequence[Document]) -> Averaged:
-        """The same for these texts: adapted to their sentences, if it adapts."""
+        """The system for these texts: adapted to their sentences if `adapts` is set."""
         if not self._adapts:
             return self
         return Averaged(self._model.adapt([sentence for text in texts for sentence in text]), self._mean)
 
     def vectors(self, texts: Sequence[Document]) -> Any:
-        """Vectors of length 1, (n, dim)."""
+        """Unit vectors, (n, dim)."""
         if self._mean == MEANS[0]:
             return normalize(self._model.encode([" ".join(text) for text in texts]))
         lengths = [len(text) for text in texts]
@@ -62,7 +61,7 @@ class Averaged:
 
 
 class TfIdf:
-    """Documents as sparse counts of words, weighted by their document frequency in the articles of the training."""
+    """Documents as sparse tf-idf vectors; document frequencies come from the training articles."""
 
     def __init__(self, texts: Sequence[Document]) -> None:
         self._vectorizer = TfidfVectorizer(analyzer=str.split, sublinear_tf=True).fit(
@@ -78,14 +77,14 @@ class TfIdf:
 
 @dataclass(frozen=True)
 class Task:
-    """Query i belongs to text i."""
+    """A retrieval task: the right text for query i is text i."""
 
     name: str
     queries: Sequence[Document]
     pool: Sequence[Document]
 
     def score(self, system: Averaged | TfIdf) -> list[str]:
-        """How often the right one comes first, how often among ten, and the mean of 1 / rank."""
+        """How often the right text ranks first, how often in the top ten, and the mean reciprocal rank."""
         system = system.fitted(self.pool)
         cosines = system.vectors(self.queries) @ system.vectors(self.pool).T
         ranks = ranks_of_right(np.asarray(cosines.todense() if hasattr(cosines, "todense") else cosines))
@@ -104,13 +103,13 @@ def tasks(articles: Sequence[Document]) -> list[Task]:
 
 
 def texts_of(stream: Stream, first: int, end: int) -> list[Document]:
-    """The sentences of documents `first` up to `end`; words outside the vocabulary are left out."""
+    """The sentences of documents `first` to `end` (exclusive), without out-of-vocabulary words."""
     bounds = pairwise(stream.documents[first : end + 1].tolist())
     return [[" ".join(words) for words in sentence_words(stream, range(*sentences))] for sentences in bounds]
 
 
 def passages(novels: Stream) -> tuple[list[Document], list[str]]:
-    """Passages of the longest novels, and which novel each is of."""
+    """Passages of the longest novels, and the novel that each one comes from."""
     rng, passages, labels = np.random.default_rng(1), list[Document](), list[str]()
     for novel in np.argsort(-np.diff(novels.documents), kind="stable")[:N_NOVELS].tolist():
         sentences = texts_of(novels, novel, novel + 1)[0]
@@ -121,7 +120,7 @@ def passages(novels: Stream) -> tuple[list[Document], list[str]]:
 
 
 class _AsSystem:
-    """What `probe` asks for."""
+    """The interface that `probe` expects."""
 
     def __init__(self, system: Averaged, texts: Sequence[Document]) -> None:
         self._vectors = system.vectors(texts)
@@ -131,7 +130,7 @@ class _AsSystem:
 
 
 def by_novel(system: Averaged | TfIdf, texts: Sequence[Document], labels: list[str]) -> list[str]:
-    """Accuracy of logistic regression, and how well groups found without labels agree with the novels."""
+    """Accuracy of logistic regression, and how well clusters found without labels agree with the novels."""
     system = system.fitted(texts)
     data = Labelled("passages", [" ".join(text) for text in texts], labels)
     accuracy = probe(_AsSystem(system, texts) if isinstance(system, Averaged) else None, data, folds=5)

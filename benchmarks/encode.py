@@ -1,18 +1,18 @@
-"""Sentences -> vectors, against model2vec, sentence-transformers, gensim and a loop in NumPy.
+"""Encoding sentences: our speed against model2vec, sentence-transformers, gensim and a NumPy loop.
 
     python -m benchmarks.encode [--sentences N] [--rounds N] [--json FILE] [--write]
 
-Text by Zipf's law over 50,000 words, about 12 words per sentence, 300 dimensions, vectors of length 1. All systems hold
-the same vectors: model2vec and sentence-transformers load the folder that we save. They take turns, each twice in a
-row, since the others leave nothing of it in the caches; the best of equally many runs counts. Batch sizes are the
-fastest tried: 8192 of 32 to 8192 for sentence-transformers, the default 1024 of 256 to 4096 for model2vec, which runs
-with and without its threads.
+Sentences of about 12 words drawn by Zipf's law from 50,000 words, 300 dimensions, unit vectors. All systems hold the
+same vectors: model2vec and sentence-transformers load the folder that we save. They take turns, each twice in a row,
+because the others evict its data from the caches; the best of equally many runs counts. Batch sizes are the fastest we
+tried: 8192 (of 32 to 8192) for sentence-transformers, the default 1024 (of 256 to 4096) for model2vec, which runs with
+and without its threads.
 
 Our time is also split into parts: "lookup alone" turns texts into ids; "averaging alone" takes ids, gathers their rows
-and writes the means; "reading rows alone" is the same with all means written to one place, so that it waits for the
-rows only; "allocation alone" has the system provide the memory of the result. No program that keeps float32 rows can
-avoid looking up, reading rows and new memory: together they are the floor on the page. The page also gives the load of
-the machine: other programs distort ratios in either direction.
+and writes the means; "reading rows alone" does the same but writes all means to one place, so that it only waits for
+the rows; "allocation alone" makes the system provide the memory of the result. No program that keeps float32 rows can
+avoid looking up, reading rows and new memory: together they are the floor on the page. The page also gives the system
+load, because other programs distort ratios in either direction.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from siamese_cbow.model.encoding import BATCH_SIZE, MUCH_TEXT, Encoder
 N_WORDS, DIM, THREADS = 50_000, 300, 2
 N_SINGLE = 2_000
 
-# Parts of our time. The floor is made of those that no better kernel could do without.
+# Parts of our time; FLOOR lists those that even a perfect kernel would need.
 LOOKING_UP, AVERAGING = "lookup alone", "averaging alone"
 READING, NEW_MEMORY = "reading rows alone", "allocation alone"
 FLOOR = (LOOKING_UP, READING, NEW_MEMORY)
@@ -48,7 +48,7 @@ Encode = Callable[[Texts], Any]
 
 
 def sentences(n: int) -> tuple[list[str], list[str]]:
-    """`n` sentences of 6 to 18 words, and all the words there are."""
+    """`n` sentences of 6 to 18 words, and the whole vocabulary."""
     lengths = np.random.default_rng(2).integers(6, 19, n)
     ids, words = zipf_words(int(lengths.sum()), n_words=N_WORDS)
     ends = np.cumsum(lengths)
@@ -75,7 +75,7 @@ def numpy_loop(model: Model) -> Encode:
 
 
 def parts(model: Model, texts: Texts) -> dict[str, Encode]:
-    """The steps of our own way, each alone and on all threads. For all of `texts`, whatever texts they are given."""
+    """The steps of our encoder, each alone and on all threads. They process all of `texts`, whatever their argument."""
     starts = range(0, len(texts), BATCH_SIZE)
     looked_up = [model._encoder._lookup.ids(texts[start : start + BATCH_SIZE]) for start in starts]
     vectors, pool = model.vectors, ThreadPoolExecutor(THREADS)
@@ -106,13 +106,13 @@ def parts(model: Model, texts: Texts) -> dict[str, Encode]:
 
 @njit(nogil=True)
 def _sums(vectors: Any, ids: Any, offsets: Any, row: Any) -> None:
-    """The sum of each text's rows, all of them at the same place."""
+    """Sums the rows of each text, always in the same place."""
     for i in range(len(offsets) - 1):
         _sum(vectors, ids, offsets[i], offsets[i + 1], row, 0)
 
 
 def systems(model: Model, folder: Path) -> tuple[dict[str, Encode], dict[str, Encode]]:
-    """Each system twice: for all sentences at once, and for one at a time."""
+    """Each system twice: encoding all sentences at once, and one at a time."""
     import torch
     from gensim.models import KeyedVectors
     from model2vec import StaticModel
@@ -156,7 +156,7 @@ def check_agreement(encoders: dict[str, Encode], texts: Texts) -> None:
 
 
 def best_times(encoders: dict[str, Encode], texts: Texts, rounds: int) -> dict[str, tuple[float, float]]:
-    """The best round of each, in seconds: by the clock, and of all cores together. Every system has as many rounds."""
+    """The best round of each system in seconds: wall-clock time, and CPU time of all cores. All have as many rounds."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in encoders}
     for _ in range(rounds):
         for name, encode in encoders.items():
@@ -177,7 +177,7 @@ def table(times: dict[str, tuple[float, float]], n: int) -> str:
 
 
 def floor(times: dict[str, tuple[float, float]]) -> str:
-    """What can't be left out, and how far ahead of the fastest peer it would be."""
+    """The share of our time that can't be avoided, and how far ahead of the fastest peer it would be."""
     least, ours, peer = sum(times[part][0] for part in FLOOR), times["siamese-cbow"][0], times["model2vec"][0]
     return (
         f"Word lookup, reading the rows and allocating the result take {least / ours:.0%} of our time: a kernel "
@@ -186,7 +186,7 @@ def floor(times: dict[str, tuple[float, float]]) -> str:
 
 
 def paths(model: Model, folder: Path, texts: list[str]) -> tuple[str, dict[str, float]]:
-    """What decides between the two paths: from how many texts the bulk path is faster, and what loading it costs."""
+    """The figures behind the choice of path: from how many texts the bulk path is faster, and what loading it costs."""
     small, bulk = load(folder)._encoder, model._encoder
     bulk.warm()
     faster_from = next((n for n in range(1, 65) if _seconds(bulk, texts, n) < _seconds(small, texts, n)), 0)
@@ -228,7 +228,7 @@ def main() -> None:
         folder = Path(temporary) / "model"
         model = saved_model(words, folder)
         bulk, single = systems(model, folder)
-        model._encoder.warm()  # from here on the bulk path, as if a million sentences had gone by
+        model._encoder.warm()  # takes the bulk path from here on, as if a million sentences had been encoded
         model.encode(texts)
         check_agreement(bulk, texts[:2000])
         bulk_times = best_times({**bulk, **parts(model, texts)}, texts, options.rounds)

@@ -1,4 +1,4 @@
-"""FastSent's learning rate, chosen on STS 2012 and 2013; what the choice gives on 2014 and 2015.
+"""FastSent's learning rate, chosen on STS 2012 and 2013, and how the chosen rate scores on 2014 and 2015.
 
 python -m benchmarks.fastsent STREAM --sts DIR [--write]
 """

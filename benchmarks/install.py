@@ -1,10 +1,10 @@
-"""How many megabytes an install takes: the base, and each extra with all that it brings.
+"""The size of an install in megabytes: the base, and each extra with everything it pulls in.
 
     python -m benchmarks.install [--only EXTRA]... [--write]
 
-The wheel of this checkout is installed under constraints.txt into an empty environment, and measured. Then the extras
-are added one after the other; which distributions one needs, pip says of the extra alone. What is counted are the
-blocks on the disk that their files take in site-packages, compiled modules included, as `du` does.
+The script installs the wheel of this checkout under constraints.txt into an empty environment and measures it, then
+adds the extras one after the other. pip reports which distributions each extra needs on its own. Sizes are the disk
+blocks that their files take in site-packages, including compiled modules, as `du` counts them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from siamese_cbow.errors import EXTRAS
 ROOT = Path(__file__).parents[1]
 CONSTRAINTS = ("--constraint", ROOT / "constraints.txt")
 DOCS = ROOT / "docs" / "install.md"
-SHOWN = re.compile(r"^The base install, .*?\|$(?=\n\n)", re.MULTILINE | re.DOTALL)  # what the page of the docs repeats
-LARGE = 5  # MB of a package that is named
+SHOWN = re.compile(r"^The base install, .*?\|$(?=\n\n)", re.MULTILINE | re.DOTALL)  # the docs page repeats it
+LARGE = 5  # MB; smaller packages are not named
 
 
 class Environment:
@@ -42,7 +42,7 @@ class Environment:
         pip("--python", self._folder / "bin" / "python", "install", *CONSTRAINTS, self._named(extra))
 
     def needed(self, extra: str = "") -> set[str]:
-        """What the base, or the base and an extra, would install into an empty environment."""
+        """The distributions that the base, or the base with an extra, would install into an empty environment."""
         report = pip("install", "--dry-run", "--ignore-installed", "--report", "-", *CONSTRAINTS, self._named(extra))
         return {plain(each["metadata"]["name"]) for each in json.loads(report)["install"]}
 
@@ -55,7 +55,7 @@ class Environment:
         }
 
     def whole(self) -> float:
-        """MB of site-packages."""
+        """The size of site-packages in MB."""
         packages = next(self._folder.glob("lib/python*/site-packages"))
         return sum(size(path) for path in packages.rglob("*")) / (1 << 20)
 
@@ -64,7 +64,7 @@ class Environment:
 
 
 def plain(name: str) -> str:
-    """`plain("backports.zstd")` -> "backports-zstd": names that pip takes for the same are the same."""
+    """`plain("backports.zstd")` -> "backports-zstd": names that pip treats as the same become equal."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -76,18 +76,18 @@ def pip(*arguments: object) -> str:
 def size(path: Path) -> int:
     try:
         return os.lstat(path).st_blocks * 512
-    except OSError:  # a file that was listed, but is made later
+    except OSError:  # listed, but not created yet
         return 0
 
 
 def listed(sizes: dict[str, float], names: Iterable[str], most: int) -> str:
-    """ "pyarrow 166, tzdata 5": the largest of some."""
+    """ "pyarrow 166, tzdata 5": the largest of these distributions."""
     large = sorted(((sizes[name], name) for name in names if sizes[name] >= LARGE), reverse=True)
     return ", ".join(f"{name} {mb:.0f}" for mb, name in large[:most])
 
 
 def rows_of_page() -> dict[str, list[str]]:
-    """What was measured last time, by extra."""
+    """The rows of the last measurement, by extra."""
     lines = (ROOT / "results" / "install.md").read_text("utf-8").splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| `")]
     return {row[0].strip("`"): row for row in cells}
@@ -96,7 +96,7 @@ def rows_of_page() -> dict[str, list[str]]:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument(
-        "--only", action="append", choices=list(EXTRAS), help="just these extras; rows of others stay as they are"
+        "--only", action="append", choices=list(EXTRAS), help="measure only these extras; the rows of the others stay"
     )
     options = parser.parse_args()
     brings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]

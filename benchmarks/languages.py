@@ -1,11 +1,11 @@
-"""Languages other than English: what a model of some million words is worth, and what is done with unknown words.
+"""Languages other than English: how good a model of some million words is, and how it handles unknown words.
 
     python -m benchmarks.languages DIR [--languages de ru ja zh] [--systems ours tf-idf ...] [--seeds 1 2 3] [--write]
 
-DIR holds CODE.txt.xz and stsb-CODE-dev.csv for each language: text of any domain, and pairs of sentences with a score.
-All systems read the same text; those of scikit-learn also the sentences of the pairs (without scores), so that they
-know every word. Pearson of the cosines with the scores. Systems of this library run once per seed, and the table has
-the mean; the others run once. Results are kept from run to run in a temporary file, so that systems can run one by one.
+DIR holds CODE.txt.xz and stsb-CODE-dev.csv for each language: text of any domain, and scored sentence pairs. All
+systems read the same text; those of scikit-learn are also fitted on the sentences of the pairs (without scores), so
+they know every word. The measure is Pearson between cosines and scores. Systems of this library run once per seed, and
+the table shows the mean; the others run once. Results are kept in a temporary file, so systems can run one at a time.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ OURS = "**ours, `ngrams`** (default)"
 
 
 def pairs(folder: Path, language: str) -> tuple[list[str], list[str], np.ndarray]:
-    """The sentences on either side, and their scores."""
+    """The first sentences, the second sentences, and the scores of the pairs."""
     with (folder / f"stsb-{language}-dev.csv").open(encoding="utf-8", newline="") as file:
         rows = [(a, b, float(score)) for a, b, score in csv.reader(file)]
     return [a for a, _, _ in rows], [b for _, b, _ in rows], np.array([score for _, _, score in rows])
 
 
 def score(encode: Encode, folder: Path, language: str) -> float:
-    """Pearson of the cosines with the scores."""
+    """Pearson between cosines and scores."""
     first, second, gold = pairs(folder, language)
     a, b = encode(first), encode(second)
-    if hasattr(a, "multiply"):  # sparse: of millions of n-grams, most are in no sentence
+    if hasattr(a, "multiply"):  # sparse: most of the millions of n-grams are in no sentence
         products, squares = a.multiply(b).sum(axis=1), [rows.multiply(rows).sum(axis=1) for rows in (a, b)]
     else:
         products, squares = (a * b).sum(axis=1), [(rows * rows).sum(axis=1) for rows in (a, b)]
@@ -56,7 +56,7 @@ def score(encode: Encode, folder: Path, language: str) -> float:
 
 
 def of_tokens(tokenizer: Tokenizer, vectors: Any) -> Encode:
-    """The mean of the vectors of words that gensim has trained."""
+    """Encodes a text as the mean of its word vectors, trained by gensim."""
 
     def encode(texts: Sequence[str]) -> np.ndarray:
         listed = [[vectors[word] for word in tokenizer.words(text) if word in vectors] for text in texts]
@@ -66,7 +66,7 @@ def of_tokens(tokenizer: Tokenizer, vectors: Any) -> Encode:
 
 
 def ours(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    """The default recipe: each treatment of unknown words, without its last step, and as if the text were English."""
+    """The default recipe: with each fallback for unknown words, with spelling 0, and with the text taken as English."""
     recipe = SiameseCBOW(seed=seed)
     model, not_spelled = recipe.train(stream), replace(recipe, spelling=0.0).train(stream)
     as_english = recipe.train(prepare(str(folder / f"{language}.txt.xz"), text=TextSettings(language="en")))
@@ -80,7 +80,7 @@ def ours(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, En
 
 
 def tfidf(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    """Of words, and of characters."""
+    """tf-idf of words, and of characters."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     text = [line for line in iter_lines(folder / f"{language}.txt.xz") if line.strip()]
@@ -93,7 +93,7 @@ def tfidf(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, E
 
 
 def random(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    """What sharing words is worth, without learning anything."""
+    """Random vectors: what shared words are worth without any learning."""
     model = RandomVectors(dim=300, seed=seed).train(stream)
     weights = information(np.asarray(stream.vocabulary.counts)).astype(np.float32)
     weighted = Model(stream.vocabulary, model.vectors * weights[:, None], stream.tokenizer)
@@ -101,7 +101,7 @@ def random(folder: Path, language: str, stream: Stream, seed: int) -> dict[str, 
 
 
 def by_gensim(kind: str, sg: int, folder: Path, language: str, stream: Stream, seed: int) -> dict[str, Encode]:
-    """word2vec or fastText, which gives every word a vector: 300 dimensions, 5 epochs, each at its usual rate."""
+    """word2vec or fastText with a vector for every word: 300 dimensions, 5 epochs, each at its usual rate."""
     import gensim.models
 
     way, rate = ("skip-gram", 0.025) if sg else ("CBOW", 0.05)
@@ -162,7 +162,7 @@ def keep(name: str, language: str, seed: int, score: float) -> None:
 
 
 def row_of(name: str, by_seed: dict[str, dict[str, float]], languages: Sequence[str]) -> list[str]:
-    """The line of a system; empty where a language is missing."""
+    """The row of a system; empty if a language is missing."""
     if any(language not in by_seed for language in languages):
         return []
     scores = [list(by_seed[language].values()) for language in languages]

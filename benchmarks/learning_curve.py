@@ -1,8 +1,9 @@
-"""Quality against the amount of text: the default recipe on a sixteenth of a text, an eighth and so on, up to all.
+"""Quality against the amount of text: the default recipe on a sixteenth of a text, an eighth, and so on up to all.
 
     python -m benchmarks.learning_curve STREAM --sts DIR [--seeds N] [--write]
 
-Each part is the beginning of the text with the words that stand in it five times, as if the rest weren't there.
+Each part is the beginning of the text; its vocabulary has the words that occur five times in that part, as if the rest
+didn't exist.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
 
 
 def figures(stream: Stream, seed: int, sets: list[PairSet]) -> list[float]:
-    """Mean Pearson of 2012 and 2013, of 2014 and 2015, of all; then the same with unknown words by prefix."""
+    """Mean Pearson on 2012-2013, on 2014-2015 and on all sets; then on all sets with the prefix fallback."""
     model = SiameseCBOW(seed=seed).train(stream)
     return [*scores(model, sets), scores(model.with_fallback("prefix"), sets)[2]]
 

@@ -2,17 +2,17 @@
 
     python -m benchmarks.one_step --text FILE [--megabytes N] [--rounds N] [--write]
 
-The text is running text, one paragraph per line. Both sides split it with the same library, sentencex. gensim has no
-splitter and reads sentences, so its users write a Python loop around one; that loop, on one core, is the peer here. Two
-more rows are kinder to gensim than its users will find it: our own code splits for it in processes on all cores, or
-hands it the sentences for nothing. In all of them gensim reads a file of sentences in lower case without punctuation,
-its fastest input (an iterable of lists of words is slower). It subsamples by its default, as we do (1e-4), or as the
-paper does, which leaves it the fewest words to train on. 300 dimensions, 2 threads, one epoch, words that occur five
-times. All take turns, and the best round of each part counts. CPU seconds are those of all threads and processes
-together: on a busy machine they say more than the clock.
+The input is running text, one paragraph per line. Both sides split it with the same library, sentencex. gensim reads
+sentences and has no splitter, so its users write a Python loop around one; that loop, on one core, is the peer here.
+Two more rows give gensim more than its users get: our own code splits for it in processes on all cores, or the
+sentences cost nothing. In all rows gensim reads a file of lower-case sentences without punctuation, its fastest input
+(an iterable of word lists is slower). It subsamples at its default, at ours (1e-4), or at the paper's rate, which
+leaves it the fewest words to train on. 300 dimensions, 2 threads, one epoch, words that occur five times. All take
+turns, and the best round of each part counts. CPU seconds add up all threads and processes: on a busy machine they say
+more than the clock.
 
-The first run is a separate process that trains on 1 MB of the text with an empty folder for kernels; the second finds
-them there.
+The first run is a separate process that trains on 1 MB of the text with an empty folder for kernels; the second run
+finds the compiled kernels there.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ SUBSAMPLING = {"default": 1e-3, "ours": 1e-4, "the paper's": 1e-5}
 PARAGRAPHS = TextSettings(layout="paragraphs", language="en")
 PLAIN = bytes(byte if chr(byte).isalnum() or byte in b"\n'" or byte > 127 else 32 for byte in range(256)).lower()
 
-Seconds = dict[str, tuple[float, float]]  # part -> by the clock, CPU seconds
+Seconds = dict[str, tuple[float, float]]  # part -> (wall-clock seconds, CPU seconds)
 
 
 class Watch:
-    """Notes how long each part took."""
+    """Records how long each part took."""
 
     def __init__(self) -> None:
         self.parts: Seconds = {}
@@ -87,7 +87,7 @@ def gensim_cbow(lines: Path, subsampling: str) -> Watch:
 
 
 def split_in_a_loop(text: Path, lines: Path) -> Watch:
-    """As anybody would write it."""
+    """The loop that any user would write."""
     from sentencex import segment
 
     watch = Watch()
@@ -100,7 +100,7 @@ def split_in_a_loop(text: Path, lines: Path) -> Watch:
 
 
 def split_on_all_cores(text: Path, lines: Path) -> Watch:
-    """By our own code, in as many processes as we use."""
+    """Splits with our own code, in as many processes as we use."""
     watch = Watch()
     corpus = Corpus(text, PARAGRAPHS)
     with Splitters(THREADS) as splitters, ThreadPoolExecutor(THREADS) as pool, lines.open("wb") as file:
@@ -116,7 +116,7 @@ def split_on_all_cores(text: Path, lines: Path) -> Watch:
 
 
 def fastest(rounds: int, *works: Callable[[], Watch]) -> Seconds:
-    """The best round of each part, taking turns."""
+    """The best round of each part; the systems take turns."""
     best: Seconds = {}
     for _ in range(rounds):
         for work in works:
@@ -163,7 +163,7 @@ def raw_to_model(text: Path, rounds: int, folder: Path) -> str:
 
 
 def first_run(text: Path, folder: Path) -> str:
-    """What compiling costs, in processes of their own."""
+    """What compiling costs; each run is a separate process."""
     kernels = folder / "kernels"
     small = folder / "small.txt"
     small.write_bytes(text.open("rb").read(1 << 20))
@@ -189,7 +189,7 @@ def first_run(text: Path, folder: Path) -> str:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--text", type=Path, required=True, help="running text, one paragraph per line")
-    parser.add_argument("--megabytes", type=int, default=150, help="of it that are read")
+    parser.add_argument("--megabytes", type=int, default=150, help="how much of it to read")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.pairs TEXT PAIRS DOMAIN --sts DIR [--seeds N] [--threads N] [--write]
 
-Three streams that `siamese-cbow prepare` has made: a text such as Wikipedia, pairs such as the captions of one picture
-(--kind groups), and a text of another kind, such as novels. Nothing in the recipe was chosen here except the rate of
-.01 that the documentation recommends: it was chosen on 2012 and 2013, and on the held-out novels.
+The arguments are three streams made by `siamese-cbow prepare`: a text such as Wikipedia, pairs such as the captions of
+one picture (--kind groups), and text of another domain, such as novels. Nothing in the recipe was chosen here except
+the rate of .01 that the documentation recommends: it was chosen on 2012 and 2013, and on the held-out novels.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
-N_CANDIDATES, N_ROUNDS, SHORTEST = 1000, 20, 6  # of finding the next sentence; words of the shortest sentence there
+N_CANDIDATES, N_ROUNDS, SHORTEST = 1000, 20, 6  # next-sentence task; fewest words of a sentence
 N_COMMON = 1000  # words whose vectors are compared before and after
 
-# What is averaged: name -> whether a set is part of it.
+# Groups of sets to average over: name -> whether a set belongs to the group.
 PARTS: dict[str, Callable[[str, int], bool]] = {
     "19 sets": lambda name, year: True,
     "2012-13": lambda name, year: year <= 2013,
@@ -41,13 +41,13 @@ PARTS: dict[str, Callable[[str, int], bool]] = {
 
 
 def means(model: Model, sets: list) -> list[float]:  # type: ignore[type-arg]
-    """Mean Pearson of each of the parts."""
+    """Mean Pearson over each group of PARTS."""
     scores = evaluate(model, sets).sets
     return [float(np.mean([s.pearson for s in scores if part(s.name, s.year)])) for part in PARTS.values()]
 
 
 class NextSentence:
-    """How often the sentence that follows is the nearest of a thousand that follow others; words as in the stream."""
+    """How often the next sentence is the nearest among a thousand next sentences; words as in the stream."""
 
     def __init__(self, stream: Stream) -> None:
         rng = np.random.default_rng(0)
@@ -71,7 +71,7 @@ class NextSentence:
 
 
 def likeness(before: Model, after: Model) -> float:
-    """The mean cosine of the frequent words' vectors before and after."""
+    """The mean cosine between the vectors of frequent words before and after."""
     words = before.vocabulary.words[:N_COMMON]
     first, second = (model.vectors[[model.vocabulary.index[word] for word in words]] for model in (before, after))
     return float(paired_cosines(first, second).mean())
@@ -79,7 +79,7 @@ def likeness(before: Model, after: Model) -> float:
 
 @dataclass(frozen=True)
 class Way:
-    """What is trained on, and the rate where it goes on with the text's own model of the same seed."""
+    """What to train on; with a rate, training continues from the text-only model of the same seed."""
 
     streams: Mix
     rate: float | None = None
@@ -87,15 +87,15 @@ class Way:
 
 @dataclass(frozen=True)
 class Bench:
-    """What all trainings share."""
+    """Settings that all training runs share."""
 
     sets: list  # type: ignore[type-arg]
     seeds: Sequence[int]
-    folder: Path  # of the text's own models, one for each seed
+    folder: Path  # of the text-only models, one per seed
     threads: int | None
 
     def models(self, way: Way) -> list[Model]:
-        """A model for each seed."""
+        """Trains one model per seed."""
         recipes = [SiameseCBOW(seed=seed) for seed in self.seeds]
         if way.rate is not None:
             starts = [str(self.folder / str(seed)) for seed in self.seeds]

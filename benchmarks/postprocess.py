@@ -1,9 +1,9 @@
-"""What post-processing gains for vectors trained to be averaged, on top of what their recipe has done.
+"""What post-processing gains for vectors trained to be averaged, on top of the finishing of their recipe.
 
     python -m benchmarks.postprocess STREAM MODEL... --sts DIR [--write]
 
-STREAM is what the MODELs were trained on; several MODELs are seeds of one recipe. Mean and directions come from 100,000
-sentences of the stream, or from the counts of words. Settings are chosen on STS 2012-2013.
+STREAM is the text that the MODELs were trained on; several MODELs are seeds of one recipe. Mean and directions are
+estimated from 100,000 sentences of the stream, or from word counts. Settings are chosen on STS 2012-2013.
 """
 
 from __future__ import annotations

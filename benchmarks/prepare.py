@@ -1,9 +1,9 @@
-"""Text -> vocabulary + ids on disk, against gensim's own vocabulary scan; memory against corpus size.
+"""Preparing text (vocabulary and ids on disk) against gensim's vocabulary scan; memory against corpus size.
 
     python -m benchmarks.prepare [--text FILE --layout LAYOUT] [--tokens N] [--write]
 
-Without a text, a synthetic one with one sentence per line is made. With a raw text (paragraphs), the time goes into
-decompressing, splitting and scanning, and the table shows how much into each.
+Without --text, the script makes a synthetic text with one sentence per line. With a raw text (paragraphs), the time
+goes into decompressing, splitting and scanning, and the table shows how much each takes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def n_raw_tokens(stream: Stream) -> int:
 
 
 def gensim_scan(path: Path) -> int:
-    """gensim's first pass: the vocabulary alone, no ids. Returns the number of tokens."""
+    """gensim's first pass, which counts the vocabulary and writes no ids. Returns the number of tokens."""
     from gensim.models import Word2Vec
 
     model = Word2Vec(min_count=5, workers=THREADS)
@@ -36,7 +36,7 @@ def gensim_scan(path: Path) -> int:
 
 
 def peak_memory(path: Path, folder: Path) -> float:
-    """Megabytes at the peak, in a process of its own, without pages of files."""
+    """Peak megabytes of a separate process, without pages of files."""
     how = ("--layout", "sentences", "--language", "en", "--threads", THREADS)
     return watched("command", "prepare", path, "-o", folder, *how)[1]
 
@@ -48,7 +48,7 @@ def sentences_table(n_tokens: int, folder: Path) -> str:
     tokens = n_raw_tokens(prepare(text, text=lines, threads=THREADS))  # also compiles
     ours: dict[int, float] = {1: float("inf"), THREADS: float("inf")}
     theirs = float("inf")
-    for _ in range(3):  # taking turns, so that a slow moment of the machine hits all
+    for _ in range(3):  # they take turns, so that a slow moment of the machine hits all
         for threads in ours:
             seconds = best_of(1, lambda threads=threads: prepare(text, text=lines, threads=threads))  # type: ignore[misc]
             ours[threads] = min(ours[threads], seconds)
@@ -72,7 +72,7 @@ def memory_table(n_tokens: int, folder: Path) -> str:
     rows = []
     for factor in (1, 4):
         text = folder / f"memory{factor}.txt"
-        # The same words at both sizes: the vocabulary is what memory may depend on.
+        # The same words at both sizes, because memory may depend on the vocabulary.
         write_sentences(text, n_tokens * factor // 4, n_words=30_000)
         size = text.stat().st_size / 1e6
         rows.append([f"{size:.0f} MB", f"{peak_memory(text, folder / f'memory{factor}'):.0f} MB"])

@@ -1,10 +1,10 @@
-"""The pretrained model: what its parts bring, what its size costs, how much is luck of its seeds, and its peers.
+"""The pretrained model: what its parts add, what its size costs, how much depends on its seeds, and its peers.
 
     python -m benchmarks.pretrained --wikipedia FILE --modern FILE --novels FILE --sts DIR --transfer DIR [--write]
 
-The first three are the texts of `build_pretrained`, or what `siamese-cbow prepare` has made of them. The peers are
-those of `peers`, each with the preprocessing that serves it best. What ours was chosen on: `TUNING` in
-`evaluation.sts`, and the transfer tasks.
+The first three are the texts of `build_pretrained`, or streams that `siamese-cbow prepare` has made from them. The
+peers are those of `peers`, each with the preprocessing that suits it best. Our model was chosen on the sets that
+`TUNING` in `evaluation.sts` names, and on the transfer tasks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.evaluation.transfer import Transfer, transfer_sets
 from siamese_cbow.model.model import Model
 
-OTHER_SEEDS = tuple(replace(part, seed=part.seed + 3) for part in PARTS)  # that were not shipped
+OTHER_SEEDS = tuple(replace(part, seed=part.seed + 3) for part in PARTS)  # not shipped
 YEARS = (2012, 2013, 2014, 2015)
 SIZES = ((60_000, 560), (70_000, 480), (85_000, 400), (97_000, 350), (140_000, 250))  # words and dim, 20 MB each
 MODERN = (
@@ -40,13 +40,13 @@ MODERN = (
 
 @dataclass(frozen=True)
 class Tests:
-    """What all rows are measured on."""
+    """The data that all rows are measured on."""
 
     sets: list[PairSet]
     tasks: list[Transfer]
 
     def figures(self, system: System, set_scores: Sequence[SetScore] | None = None) -> list[float]:
-        """Mean Pearson over all sets and those of each year, mean accuracy, and the accuracy of each task."""
+        """Mean Pearson over all sets and over those of each year, mean accuracy, and the accuracy of each task."""
         set_scores = set_scores or evaluate(system, self.sets).sets
         accuracies = self.accuracies(system)
         return [*by_year(set_scores), float(np.mean(accuracies)), *accuracies]
@@ -66,7 +66,7 @@ def by_year(set_scores: Sequence[SetScore]) -> list[float]:
 
 
 def set_by_set(by_system: Mapping[str, Sequence[SetScore]]) -> str:
-    """Where each system is strong."""
+    """A table of the scores on each set."""
     rows = [
         [scores_of_set[0].name, *(f"{score.pearson:.3f}" for score in scores_of_set)]
         for scores_of_set in zip(*by_system.values(), strict=True)
@@ -75,7 +75,7 @@ def set_by_set(by_system: Mapping[str, Sequence[SetScore]]) -> str:
 
 
 def sizes(parts: Sequence[Model], tests: Tests) -> str:
-    """More words or more dimensions, in as many bytes: only what the choice was made on."""
+    """Models with more words or more dimensions in as many bytes, on the data that the size was chosen on."""
     sets, rows = chosen_on(tests.sets), []
     for words, dim in SIZES:
         model = small(combined(parts, dim=dim), words)
@@ -86,7 +86,7 @@ def sizes(parts: Sequence[Model], tests: Tests) -> str:
 
 
 def ours(texts: Texts, tests: Tests) -> tuple[list[list[str]], str]:
-    """Rows (parts alone, all together, the shipped model, the same from other seeds), and a table of other sizes."""
+    """Rows (each part alone, all combined, the shipped model, the same from other seeds) and a table of other sizes."""
 
     def row(name: str, *models: Model) -> list[str]:
         return spread_row(name, [tests.figures(model) for model in models])
@@ -106,7 +106,7 @@ def ours(texts: Texts, tests: Tests) -> tuple[list[list[str]], str]:
     del whole
     other_sizes = sizes(parts, tests)
     del parts
-    gc.collect()  # gigabytes
+    gc.collect()  # frees gigabytes
     others = small(combined([trained(part, texts) for part in OTHER_SEEDS], OTHER_SEEDS))
     rows.append(row("the same from seeds 4-6", others))
     return rows, other_sizes

@@ -33,7 +33,7 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.compression import combine
 
-# What the defaults were chosen among.
+# The alternatives that the defaults were chosen from.
 VARIANTS: dict[str, dict[str, Any]] = {
     "contrastive, linear decay": {"decay": "linear"},
     "contrastive, batches of 512": {"batch_size": 512},
@@ -53,7 +53,7 @@ def years(model: Any, sets: list) -> dict[str, float]:  # type: ignore[type-arg]
 
 
 def row(name: str, models: list[Any], seconds: float, sets: list, *, stream: Stream | None = None) -> list[str]:  # type: ignore[type-arg]
-    """The scores; if the stream is given, also of the same vectors with what the contrastive recipe adds to its own."""
+    """One row of scores; with a stream, also the score of the same vectors treated like the contrastive recipe's."""
     of_models = [years(model, sets) for model in models]
     means = {key: np.mean([of_model[key] for of_model in of_models]) for key in of_models[0]}
     cells = [f"{means[key]:.4f}" for key in ("spearman", *YEARS)]
@@ -64,7 +64,7 @@ def row(name: str, models: list[Any], seconds: float, sets: list, *, stream: Str
 
 
 def weighted_rows(name: str, plain: list[Model], seconds: float, stream: Stream, sets: list) -> list[list[str]]:  # type: ignore[type-arg]
-    """Word vectors averaged, and with the weights of SIF and uSIF."""
+    """Rows for word vectors averaged, and with the weights of SIF and uSIF."""
     return [
         row(f"{name}, averaged", plain, seconds, sets, stream=stream),
         *(
@@ -75,7 +75,7 @@ def weighted_rows(name: str, plain: list[Model], seconds: float, stream: Stream,
 
 
 def norms(stream: Stream, recipe: SiameseCBOW) -> tuple[str, str]:
-    """The lightest and heaviest of the 300 most frequent words."""
+    """The lightest and the heaviest of the 300 most frequent words."""
     model = recipe.train(stream)
     order = np.argsort(np.linalg.norm(model.vectors[:300], axis=1))
     words = model.vocabulary.words

@@ -1,7 +1,7 @@
-"""Words with further rows, for the quality search: pairs of words (as in Sent2Vec) and pieces of words (fastText).
+"""Extra rows for the quality search: pairs of words (as in Sent2Vec) and pieces of words (as in fastText).
 
-A mean is a sum up to its length, and cosines ignore lengths. So a word with several rows is a word followed by others,
-and kernels need not know:
+A mean is a sum up to its length, and cosines ignore lengths. So a word with several rows is the same as a word followed
+by extra words, and the kernels don't need to know:
 
     new york is big, and the pair "new york" has a row   ->   new york new_york is big
     playing, with pieces of five letters                 ->   playing <play playi layin aying ying>
@@ -29,14 +29,14 @@ N_BUCKETS, LETTERS = 100_000, 5
 
 
 class Pairs:
-    """Which pairs of words have a row, and how a text is read with them."""
+    """The word pairs that have a row, and how a text is read with them."""
 
     def __init__(self, keys: NDArray[np.int64], counts: NDArray[np.int64], n_words: int) -> None:
         self.keys, self.counts, self.n_words = keys, counts, n_words
 
     @classmethod
     def of(cls, stream: Stream) -> Pairs:
-        """The most frequent of those that occur together 20 times as often as by chance."""
+        """The most frequent pairs among those that occur together 20 times as often as by chance."""
         n_words, counts = len(stream.vocabulary), np.asarray(stream.vocabulary.counts, np.float64)
         pair_keys, seen = np.unique(_keys(np.asarray(stream.ids), stream.sentences, n_words)[0], return_counts=True)
         pair_keys, seen = pair_keys[seen >= RAREST_PAIR], seen[seen >= RAREST_PAIR]
@@ -46,7 +46,7 @@ class Pairs:
         return cls(pair_keys[strongest], seen[strongest], n_words)
 
     def insert(self, ids: Ids, sentences: Offsets) -> tuple[Ids, Offsets]:
-        """Each pair that has a row after its second word."""
+        """Inserts each pair that has a row after its second word."""
         keys, places = _keys(ids, sentences, self.n_words)
         spots = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         is_pair = self.keys[spots] == keys
@@ -56,7 +56,7 @@ class Pairs:
 
 
 def _keys(ids: Ids, sentences: Offsets, n_words: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A number for each two adjacent words of a sentence, and the position of the first."""
+    """A number for each two adjacent words of a sentence, and the position of the first word."""
     inside = np.ones(len(ids), bool)
     inside[np.asarray(sentences[1:]) - 1] = False
     places = np.flatnonzero(inside)
@@ -64,7 +64,7 @@ def _keys(ids: Ids, sentences: Offsets, n_words: int) -> tuple[NDArray[np.int64]
 
 
 class WithPairs:
-    """A model whose last rows are those of pairs."""
+    """A model whose last rows belong to word pairs."""
 
     def __init__(self, model: Model, pairs: Pairs) -> None:
         words = Vocabulary(model.vocabulary.words[: pairs.n_words], model.vocabulary.counts[: pairs.n_words])
@@ -72,7 +72,7 @@ class WithPairs:
 
     def encode(self, sentences: list[str]) -> Any:
         ids, offsets = self._lookup.ids(sentences)
-        # A sentence without a known word has no last word to tell where it ends: it is given one, and set to zero.
+        # A sentence without a known word has no last word to mark its end: it gets a dummy word and a zero vector.
         empty = np.flatnonzero(np.diff(offsets) == 0)
         ids, offsets = np.insert(ids, offsets[empty], 0), offsets + np.searchsorted(empty, np.arange(len(offsets)))
         ids, offsets = self._pairs.insert(ids, offsets)
@@ -82,7 +82,7 @@ class WithPairs:
 
 
 def train_with_pairs(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """As the recipe, on a text with pairs: their rows come after those of the words."""
+    """Trains the recipe on a text with pairs; their rows follow those of the words."""
     pairs = Pairs.of(stream)
     ids, sentences = pairs.insert(np.asarray(stream.ids), stream.sentences)
     words = [*stream.vocabulary.words, *(f"{key}" for key in pairs.keys)]
@@ -91,12 +91,12 @@ def train_with_pairs(recipe: SiameseCBOW, stream: Stream) -> Model:
 
 
 def with_pairs(model: Model, stream: Stream) -> WithPairs:
-    """The finished rows, for texts that are read with pairs."""
+    """The model with finished rows, reading texts with pairs."""
     return WithPairs(model, Pairs.of(stream))
 
 
 def train_with_pieces(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """Every word is the sum of its row and those of its pieces. One epoch: frequent words are left out beforehand."""
+    """Trains with every word as the sum of its row and those of its pieces. One epoch: subsampling happens first."""
     vocabulary, ids = stream.vocabulary, np.asarray(stream.ids)
     counts = np.asarray(vocabulary.counts)
     sampled = np.random.default_rng(recipe.seed).random(len(ids)) < keep_chances(counts, recipe.subsample)[ids]

@@ -1,4 +1,4 @@
-"""What the quality search tries: changes of the default recipe, of the stream, and of the way from one to the other."""
+"""The experiments of the quality search: changes to the default recipe, to the stream and to the training procedure."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ SEEDS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that was tried."""
+    """One experiment."""
 
     name: str
-    changes: Mapping[str, Any]  # of the default recipe
+    changes: Mapping[str, Any]  # to the default recipe
     cut: Callable[[Stream], Stream] | None = None
     punctuated: bool = False
     seeds: tuple[int, ...] = (1,)
-    way: Callable[[SiameseCBOW, Stream], Model] | None = None  # instead of `recipe.train`; rows as learnt
-    after: Callable[[Model, Stream], System] | None = None  # done to the finished model
-    beside: tuple[Row, ...] = ()  # other trainings, and what becomes of them all
+    way: Callable[[SiameseCBOW, Stream], Model] | None = None  # replaces `recipe.train`; returns rows as learnt
+    after: Callable[[Model, Stream], System] | None = None  # applied to the finished model
+    beside: tuple[Row, ...] = ()  # other runs, and how all are combined
     combine: Callable[[list[Model]], Model] = ways.side_by_side
-    needs: str = ""  # an option of the script without which it is left out
+    needs: str = ""  # a script option; the row is left out without it
 
 
 def seed(number: int) -> Row:

@@ -1,12 +1,12 @@
-"""The search for the default recipe: what was tried, on STS 2012 and 2013, and how the winner does on 2014 and 2015.
+"""The search for the default recipe: every experiment on STS 2012 and 2013, and the winner's scores on 2014 and 2015.
 
     python -m benchmarks.quality_search STREAM --sts DIR --cache FILE [--punctuated STREAM] [--paragraphs STREAM]
                                         [--only NAME] [--write]
 
-STREAM is what `siamese-cbow prepare` has made of Wikipedia; `--punctuated` is the same with `--punctuation`, and
-`--paragraphs` the same with `--boundary paragraph`. Every figure is kept in FILE as soon as it is there: the same
-command goes on where it stopped. Rows of the search are trained on the first half of the documents and see 2012 and
-2013 alone; only the last table looks at 2014 and 2015. What is tried stands in `quality_rows`.
+STREAM is made by `siamese-cbow prepare` from Wikipedia; `--punctuated` is the same with `--punctuation`, and
+`--paragraphs` the same with `--boundary paragraph`. Each figure goes into FILE as soon as it is known, so the same
+command resumes where it stopped. Rows of the search are trained on the first half of the documents and scored only on
+2012 and 2013; only the table of the result uses 2014 and 2015. `quality_rows` lists the experiments.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.postprocessing import folded
 
-MOST_KEPT = 6  # trainings in memory, 200 MB each
+MOST_KEPT = 6  # models kept in memory, 200 MB each
 
 
 class Search:
-    """Trains what is not in the cache yet."""
+    """Trains the rows that are not in the cache yet."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._sets, self._cache = sts(options.sts), options.cache
@@ -49,7 +49,7 @@ class Search:
                 yield tuple(json.loads(line))
 
     def figures(self, row: Row, *, final: bool) -> list[dict[str, float]]:
-        """For each seed: mean Pearson of each year and of all, and the seconds it took; none where left out."""
+        """For each seed: mean Pearson per year and overall, and seconds; cached figures only for rows left out."""
         if self._left_out(row):
             return [self._known[key] for seed in row.seeds if (key := self._key(row, seed, final)) in self._known]
         return [self._figure(row, seed, final) for seed in row.seeds]
@@ -86,7 +86,7 @@ class Search:
         return paragraphs(stream, self._options.paragraphs) if row.needs == "paragraphs" else stream
 
     def _trained(self, row: Row, stream: Stream, seed: int, final: bool) -> Model:
-        """The finished model. Rows that differ only in how a training is finished share it."""
+        """The finished model. Rows that differ only in finishing share one training run."""
         recipe = SiameseCBOW(**{"seed": seed, **row.changes})
         learnt = replace(recipe, **LEARNT)
         special = row.name if row.cut or row.way or row.needs else ""
@@ -107,7 +107,7 @@ class Search:
 
 
 def finish(recipe: SiameseCBOW, learnt: Model) -> Model:
-    """A model with rows as learnt -> what the recipe would have made of them."""
+    """Applies the recipe's finishing to a model with rows as learnt."""
     return changed(learnt, folded(learnt.vectors, learnt.vocabulary, recipe.end)[0])
 
 
@@ -123,7 +123,7 @@ def table(search: Search, rows: list[Row], *, final: bool = False) -> str:
     return markdown(header, [[row.name, *cells(search.figures(row, final=final), years)] for row in rows])
 
 
-# What the page says in words
+# The prose of the page
 
 PROTOTYPES = """### Tried with prototype kernels
 
@@ -151,13 +151,13 @@ CONCLUSIONS = """## Findings
   .07, or from .1 down to .05, batches of 128 to 1024, runs of 8, 2 and 3 epochs, averaged checkpoints, one to five
   directions, light whitening, rows pulled slightly towards their neighbours, longer rows for words without relatives,
   smaller and larger initial rows, a row shared by numbers with the same number of digits, hashed subwords, learning
-  rates from .02 to .1, Adam, 200 and 600 dimensions, other views of the text beside the default. The default is the
-  simplest of them.
+  rates from .02 to .1, Adam, 200 and 600 dimensions, other views of the text combined with the default. The default is
+  the simplest of them.
 - **Not used, worse**: any positives other than the adjacent sentence (up to two or three sentences away, anywhere in
   the paragraph or the article), negatives from the same article, halves and pieces of sentences instead of sentences,
   one word for all numbers, rows for word pairs, hinge loss, linear decay, SGD, initialising from word2vec, 100
   dimensions, removing directions of sentences instead of words, SIF and uSIF instead of our weights, full whitening,
-  and FastSent or word2vec, alone or beside the default.
+  and FastSent or word2vec, alone or combined with the default.
 - **Beyond one model for all text**: results/adapt.md shows what domain adaptation gains.
 - **Not tried**: titles as positives (the text has none), a learnt temperature (fixed values and schedules leave
   nothing to learn).
@@ -170,7 +170,7 @@ def main() -> None:
     parser = arguments(__doc__, "stream", "--sts", "--cache")
     parser.add_argument("--punctuated", type=Path)
     parser.add_argument("--paragraphs", type=Path)
-    parser.add_argument("--only", help="run rows whose name holds this; show what is known of the others")
+    parser.add_argument("--only", help="run only rows whose name contains this; show cached figures of the others")
     options = parser.parse_args()
     search = Search(options)
     parts = [

@@ -1,7 +1,7 @@
-"""Streams in other forms, for the benchmarks: as text, some of the documents, halves of sentences, views of them.
+"""Transformed streams for the benchmarks: as text, a part of the documents, half sentences, two views of a sentence.
 
-In a stream of groups all members of a group are positives of one another, so groups of three sentences that follow one
-another have positives up to two sentences away; those next to each other meet twice as often as those two apart.
+In a stream of groups, all members of a group are positives of one another. So groups of three consecutive sentences
+have positives up to two sentences away, and adjacent sentences meet twice as often as those two apart.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import numpy as np
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.words.vocabulary import Vocabulary
 
-SHORTEST = 8  # words of half a sentence
+SHORTEST = 8  # fewest words of half a sentence
 
 
 def sentence_words(stream: Stream, chosen: Iterable[int] | None = None) -> Iterator[list[str]]:
-    """The words of some sentences, or of all."""
+    """The words of the chosen sentences, or of all."""
     words, ids, bounds = stream.vocabulary.words, np.asarray(stream.ids), np.asarray(stream.sentences)
     for i in range(stream.n_sentences) if chosen is None else chosen:
         yield [words[word] for word in ids[bounds[i] : bounds[i + 1]].tolist()]
 
 
 def documents(stream: Stream, first: int, last: int) -> Stream:
-    """Documents `first` up to `last` of a stream, with its whole vocabulary."""
+    """Documents `first` to `last` (exclusive) of a stream, with its whole vocabulary."""
     return stream.part(range(int(stream.documents[first]), int(stream.documents[last])))
 
 
 def beginning(stream: Stream, share: float) -> Stream:
-    """The first documents, a share of all."""
+    """The first documents, as many as make up a share of all."""
     return documents(stream, 0, int(stream.n_documents * share))
 
 
 def with_own_words(stream: Stream) -> Stream:
-    """As if only this stream had been read: its own counts, without the words that occur less than five times."""
+    """As if only this stream had been read: its own counts, without words that occur fewer than five times."""
     counts = np.bincount(stream.ids, minlength=len(stream.vocabulary))
     vocabulary = Vocabulary.of_counts(dict(zip(stream.vocabulary.words, counts.tolist(), strict=True)), min_count=5)
     numbers = np.array([vocabulary.index.get(word, -1) for word in stream.vocabulary.words], np.int32)
@@ -46,7 +46,7 @@ def with_own_words(stream: Stream) -> Stream:
 
 
 def groups(stream: Stream, size: int) -> Stream:
-    """Documents cut into groups of `size` sentences: all of a group are positives of one another."""
+    """Documents cut into groups of `size` sentences; all sentences of a group are positives of one another."""
     return replace(blocks(stream, size), kind="groups")
 
 
@@ -60,7 +60,7 @@ def blocks(stream: Stream, size: int) -> Stream:
 
 
 def shuffled(stream: Stream) -> Stream:
-    """The sentences of each document in random order: a group of them is drawn from the whole document."""
+    """The sentences of each document in random order, so that a group is a random sample of its document."""
     document = np.repeat(np.arange(stream.n_documents), np.diff(stream.documents))
     order = np.lexsort((np.random.default_rng(1).random(stream.n_sentences), document))
     starts, lengths = np.asarray(stream.sentences[:-1])[order], np.diff(stream.sentences)[order]
@@ -70,13 +70,13 @@ def shuffled(stream: Stream) -> Stream:
 
 
 def paragraphs(stream: Stream, bounded: Path) -> Stream:
-    """The same sentences with the documents of another stream: what `prepare --boundary paragraph` made of the text."""
+    """The same sentences with the documents of another stream, made by `prepare --boundary paragraph`."""
     bounds = Stream.load(bounded).documents
     return replace(stream, documents=np.asarray(bounds[bounds <= stream.n_sentences]))
 
 
 def halves(stream: Stream) -> Stream:
-    """Sentences of 2 x SHORTEST words or more become two that stand side by side: 17 words -> 8 and 9."""
+    """Sentences of 2 x SHORTEST words or more become two adjacent sentences: 17 words -> 8 and 9."""
     lengths = np.diff(stream.sentences)
     parts = np.where(lengths >= 2 * SHORTEST, 2, 1)
     before = np.concatenate([[0], np.cumsum(parts)])
@@ -87,7 +87,7 @@ def halves(stream: Stream) -> Stream:
 
 
 def dealt(stream: Stream) -> Stream:
-    """As `halves`, but every second word goes to the first part and the others to the second."""
+    """Like `halves`, but every second word goes to the first part and the others to the second."""
     lengths = np.diff(stream.sentences)
     first = np.repeat(np.asarray(stream.sentences[:-1]), lengths)
     place, length = np.arange(len(stream.ids)) - first, np.repeat(lengths, lengths)

@@ -1,4 +1,4 @@
-"""Other ways to train or to finish than the library has, for the quality search: each a few lines around its loop."""
+"""Other ways to train or finish than the library offers, for the quality search: each a few lines around its loop."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def changed(model: Model, vectors: Vectors) -> Model:
 
 
 def in_stages(recipe: SiameseCBOW, stream: Stream, temperatures: tuple[float, ...]) -> Model:
-    """Equal shares of the documents, one after the other, each at a temperature of its own."""
+    """Trains on equal shares of the documents, one after the other, each at its own temperature."""
     state = None
     bounds = np.linspace(0, stream.n_documents, len(temperatures) + 1).astype(int)
     for temperature, first, end in zip(temperatures, bounds, bounds[1:], strict=False):
@@ -40,7 +40,7 @@ def in_stages(recipe: SiameseCBOW, stream: Stream, temperatures: tuple[float, ..
 
 
 def mean_of_checkpoints(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """The mean of the rows at eight points of the second half of the training."""
+    """The mean of the rows at eight points in the second half of training."""
 
     class Mean(Callback):
         def on_start(self, run: Run) -> None:
@@ -58,7 +58,7 @@ def mean_of_checkpoints(recipe: SiameseCBOW, stream: Stream) -> Model:
 
 
 def from_word2vec(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """Starts from the rows of word2vec (CBOW, one epoch) on the same text, at the lengths of our own start."""
+    """Starts from the rows of word2vec (CBOW, one epoch) on the same text, scaled to our initial lengths."""
     theirs = Word2Vec("cbow", dim=recipe.dim, epochs=1, seed=recipe.seed).train(stream)
     with tempfile.TemporaryDirectory() as folder:
         scale = recipe.init_std * recipe.dim**0.5 / np.linalg.norm(theirs.vectors, axis=1).mean()
@@ -67,17 +67,17 @@ def from_word2vec(recipe: SiameseCBOW, stream: Stream) -> Model:
 
 
 def fastsent(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """FastSent of the same size instead."""
+    """FastSent with the same number of dimensions."""
     return FastSent(dim=recipe.dim, seed=recipe.seed).train(stream)
 
 
 def skipgram(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """word2vec's skip-gram of the same size instead, with its five epochs."""
+    """word2vec's skip-gram with the same number of dimensions and its own five epochs."""
     return Word2Vec("skipgram", dim=recipe.dim, seed=recipe.seed).train(stream)
 
 
 def towards_neighbours(model: Model, stream: Stream, share: float) -> Model:
-    """Every row drawn towards the mean of its 10 nearest of the 30,000 most frequent words, at the length it had."""
+    """Moves each row towards the mean of its 10 nearest of the 30,000 most frequent words; lengths stay."""
     rows = units(model.vectors)
     frequent, drawn = rows[:30_000], np.empty_like(rows)
     for start in range(0, len(rows), 1024):
@@ -88,20 +88,20 @@ def towards_neighbours(model: Model, stream: Stream, share: float) -> Model:
 
 
 def longer_without_kin(model: Model, stream: Stream, factor: float) -> Model:
-    """Words that share their stem with no other count for more."""
+    """Gives more weight to words that share their stem with no other word."""
     alone = stems_of(SiameseCBOW(), model.vocabulary).rows < 0
     return changed(model, model.vectors * np.where(alone, factor, 1)[:, None])
 
 
 def numbers_by_shape(recipe: SiameseCBOW, stream: Stream) -> Model:
-    """Numbers with as many digits share a row, as words of one stem do: 1984 and 2016 both learn for 0000."""
+    """Numbers with as many digits share a row, like words of one stem: 1984 and 2016 both train 0000."""
     words = ["".join("0" if c.isdigit() else c for c in word) for word in stream.vocabulary.words]
     model = recipe.train(replace(stream, vocabulary=Vocabulary(words, stream.vocabulary.counts)))
     return Model(stream.vocabulary, model.vectors, model.tokenizer, model.info)
 
 
 def one_number(stream: Stream) -> Stream:
-    """All numbers are the most frequent one."""
+    """Replaces all numbers by the most frequent one."""
     numbers, counts = is_number(stream.vocabulary), np.array(stream.vocabulary.counts)
     first = int(np.argmax(numbers))
     spot = np.where(numbers, first, np.arange(len(counts))).astype(np.int32)
@@ -112,19 +112,19 @@ def one_number(stream: Stream) -> Stream:
 
 
 def one_number_for_all(model: Model, stream: Stream) -> Model:
-    """The row of that number for all of them."""
+    """Gives all numbers the row of the most frequent one."""
     numbers, vectors = is_number(model.vocabulary), model.vectors.copy()
     vectors[numbers] = vectors[int(np.argmax(numbers))]
     return changed(model, vectors)
 
 
 def is_number(vocabulary: Vocabulary) -> np.ndarray:
-    """Words that begin with a digit and have no letter: 1984 and 3.14 are, 4u isn't."""
+    """Which words begin with a digit and have no letter: 1984 and 3.14, but not 4u."""
     return np.array([word[0].isdigit() and not any(c.isalpha() for c in word) for word in vocabulary.words])
 
 
 def side_by_side(models: list[Model], dim: int | None = None) -> Model:
-    """The dimensions of several models in one, each model with the same say; reduced to the strongest directions."""
+    """Concatenates several models with equal weight; `dim` keeps only the strongest directions."""
     counts = np.asarray(models[0].vocabulary.counts)[:, None]
     scaled = [m.vectors / np.sqrt((counts * m.vectors**2.0).sum() / counts.sum()) for m in models]
     vectors = np.concatenate(scaled, axis=1).astype(np.float32)
@@ -134,7 +134,7 @@ def side_by_side(models: list[Model], dim: int | None = None) -> Model:
 
 
 def mean_of_aligned(models: list[Model]) -> Model:
-    """The mean of the rows of several models, each turned so that it fits the first as well as it can."""
+    """The mean of the rows of several models, each rotated to fit the first one best."""
     first, total = models[0].vectors, models[0].vectors.copy()
     for model in models[1:]:
         left, _, right = np.linalg.svd(model.vectors.T @ first)

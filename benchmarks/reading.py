@@ -1,9 +1,9 @@
-"""How fast text is read: every layout and file format, from disk to finished lines, on one core.
+"""Reading speed: every layout and file format, from disk to finished lines, on one core.
 
     python -m benchmarks.reading [--text FILE] [--write]
 
-FILE has one paragraph per line and may be compressed; without it a synthetic text is made. Its first 32 MB are written
-in every format and read again. The peer is the plain loop `for line in open(path, encoding="utf-8")`.
+FILE has one paragraph per line and may be compressed; without it, the script makes a synthetic text. The first 32 MB
+are written in every format and read back. The peer is the plain loop `for line in open(path, encoding="utf-8")`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def write_formats(paragraphs: list[str], folder: Path) -> dict[str, tuple[Path, str]]:
-    """What is measured -> (file, layout)."""
+    """Writes the text in every format: name -> (file, layout)."""
     running = "\n".join(paragraphs).encode()
     sentences = split_lines(running, "en")[0]
     ascii_only = bytes(byte for byte in sentences if byte < 128)
@@ -82,7 +82,7 @@ def plain_loop(path: Path) -> int:
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU time, because on a shared machine the clock also measures what else is running."""
+    """CPU time, because on a shared machine wall-clock time also measures other programs."""
     return best_of(7, work, time.process_time)
 
 

@@ -1,11 +1,11 @@
-"""How much memory reading takes: every file format at one size and at four times that size.
+"""The memory that reading takes: every file format at one size and at four times that size.
 
     python -m benchmarks.reading_memory [--megabytes N] [--only FORMAT] [--write]
 
-Each run is a separate process that goes through a whole file or folder, as `prepare` and `train` do (sentences) and as
-`encode`, `search` and the others do (rows); for lines and CSV, `prepare` and `encode` run, too. The peak is that of the
-process without pages of files, a cache that the system reclaims at any time. Folders have four times as many files, not
-larger ones: an HTML, Markdown or PDF file is read whole.
+Each run is a separate process that reads a whole file or folder, as `prepare` and `train` do (sentences) or as
+`encode`, `search` and others do (rows); for lines and CSV, `prepare` and `encode` also run themselves. The peak is that
+of the process without pages of files, a cache that the system reclaims at any time. The larger folders have four times
+as many files, not larger files, because an HTML, Markdown or PDF file is read whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from benchmarks.tables import arguments, machine, markdown, report, run_python
 
 ROW_BYTES, TIMES = 500, 4
-# Does one thing, and prints its peak of anonymous memory in kilobytes, sampled a hundred times per second.
+# Runs one task and prints its peak anonymous memory in kilobytes, sampled a hundred times per second.
 WATCHED = """
 import re, sys, threading
 from pathlib import Path
@@ -57,7 +57,7 @@ finally:
 
 
 def rows(n: int) -> Iterator[str]:
-    """Paragraphs of three sentences, 2,000 different ones."""
+    """`n` paragraphs of three sentences, at most 2,000 of them distinct."""
     draw = random.Random(1)
     words = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(2, 9))) for _ in range(20_000)]
     some = [
@@ -115,7 +115,7 @@ WHOLE = ("lines", "CSV")
 
 
 def write_input(what: str, n: int, folder: Path) -> Path:
-    """A file or folder of n rows."""
+    """Writes a file or folder of n rows."""
     if what in FOLDERS:
         ending, write = FOLDERS[what]
         texts, inner = rows(n), folder / "files"
@@ -145,13 +145,13 @@ def _opened(path: Path) -> IO[str]:
 
 
 def watched(*arguments: object) -> tuple[str, float]:
-    """What a process that does one thing prints, and its peak in megabytes: `watched("rows", "a.csv")`."""
+    """Runs one task in a separate process: its output, and its peak in megabytes: `watched("rows", "a.csv")`."""
     printed, _, kilobytes = run_python(WATCHED, *arguments)[2].rpartition("peak")
     return printed, int(kilobytes) / 1024
 
 
 def measured(what: str, n: int) -> list[float]:
-    """The peaks: sentences, rows, and of some formats both commands."""
+    """The peaks: sentences, rows and, for some formats, both commands."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = write_input(what, n, folder)
@@ -164,8 +164,8 @@ def measured(what: str, n: int) -> list[float]:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--megabytes", type=int, default=32, help="of text, at the smaller size")
-    parser.add_argument("--only", action="append", help="this format; give it again for more")
+    parser.add_argument("--megabytes", type=int, default=32, help="megabytes of text at the smaller size")
+    parser.add_argument("--only", action="append", help="only this format; may be repeated")
     options = parser.parse_args()
     n, table_rows = options.megabytes * 1_000_000 // ROW_BYTES, []
     for what in options.only or [*FILES, PARQUET, *FOLDERS]:

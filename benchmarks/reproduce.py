@@ -1,9 +1,9 @@
-"""The paper's tables and figures on given streams, into `results/reproduce-NAME/`; NAME is the stream's folder.
+"""The paper's tables and figures for each stream, in `results/reproduce-NAME/`; NAME is the stream's folder.
 
     python -m benchmarks.reproduce data/wikipedia data/novels --sts data/sts [--tasks DIR] [--work DIR] [--quick]
 
-Takes hours on a large text, and goes on where it was interrupted: the work is kept in DIR/NAME. Only the page, its
-tables and its figures are copied into the results, not the cache.
+This takes hours on a large text and resumes after an interruption, because the work is kept in DIR/NAME. Only the page,
+its tables and its figures are copied into the results, not the cache.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from siamese_cbow.stream.stream import Stream
 
 
 def copy_report(source: Path, target: Path) -> None:
-    """The files of a report without its cache; an older copy is replaced."""
+    """Copies the files of a report without its cache, and replaces an older copy."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for name in FILES:
@@ -34,16 +34,16 @@ def copy_report(source: Path, target: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("streams", type=Path, nargs="+", help="folders that `siamese-cbow prepare` has written")
+    parser.add_argument("streams", type=Path, nargs="+", help="folders written by `siamese-cbow prepare`")
     parser.add_argument("--sts", type=Path, required=True, help="folder with the STS sets")
     parser.add_argument("--tasks", type=Path, help="folder with tasks beyond similarity")
     parser.add_argument("--skip-thought-hours", type=float)
-    parser.add_argument("--only", help="some parts of the report, with commas between them")
-    parser.add_argument("--work", type=Path, default=Path("reproduce-work"), help="where the work is kept")
+    parser.add_argument("--only", help="only these parts of the report, separated by commas")
+    parser.add_argument("--work", type=Path, default=Path("reproduce-work"), help="folder that keeps the work")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--finished", action="store_true", help="train nothing: the report of what is finished")
+    parser.add_argument("--finished", action="store_true", help="train nothing; report what is finished")
     options = parser.parse_args()
     sets, tasks = sts(options.sts), read_tasks(options.tasks) if options.tasks else None
     only = options.only.split(",") if options.only else None

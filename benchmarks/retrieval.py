@@ -1,14 +1,14 @@
-"""How well documents are found: ours by exact words, by meaning and by both, next to BM25 and sentence encoders.
+"""Retrieval: our search by exact words, by meaning and by both, against BM25 and sentence encoders.
 
     python -m benchmarks.retrieval CRANFIELD WIKIPEDIA [--articles N] [--only SYSTEM] [--skip SYSTEM] [--write]
 
 CRANFIELD is a folder with documents.tsv (id, title, text), queries.tsv and relevance.tsv; grades 1 to 4 are relevant.
-WIKIPEDIA is a text of articles, one paragraph per line, with an empty line after each article: a query is a sentence of
-one paragraph, and the other paragraphs of its article should be found among those of all articles. BM25 is bm25s with
-Snowball stems and its English stop words; encoders rank by cosine. nDCG@10 (every relevant document counts 1) and MAP
-over the first 1,000, by pytrec_eval. Intervals are those of the difference to our hybrid search, by a paired bootstrap
-over queries. Documents per second: from texts in memory to the ranking of one query, everything but loading models; the
-best of three, for MiniLM on the first 300 documents.
+WIKIPEDIA is a text of articles, one paragraph per line, with an empty line after each article: a query is a sentence
+from one paragraph, and the other paragraphs of its article have to be found among those of all articles. BM25 is bm25s
+with Snowball stems and its English stop words; encoders rank by cosine. nDCG@10 (every relevant document counts 1) and
+MAP over the first 1,000 are computed by pytrec_eval. Intervals are those of the difference from our hybrid search, by
+paired bootstrap over queries. Documents per second: everything from texts in memory to the ranking for one query,
+except loading models; the best of three, for MiniLM on the first 300 documents.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def cranfield(folder: Path) -> TestCollection:
 
 
 def wikipedia(path: Path, n_articles: int) -> TestCollection:
-    """Of each article with four paragraphs and more: a sentence of one is the query, the others are documents."""
+    """Articles of four or more paragraphs: a sentence of one paragraph is the query, the others are documents."""
     rng, documents, queries, relevant = random.Random(1), list[str](), list[str](), list[set[int]]()
     for article in _articles(path, n_articles):
         paragraphs = [paragraph for paragraph in article if len(paragraph.split()) >= 25][:12]
@@ -87,12 +87,12 @@ def _articles(path: Path, n: int) -> Iterator[list[str]]:
             return
 
 
-Rank = Callable[[list[str], list[str]], list[list[int]]]  # documents, queries -> the best documents of each
+Rank = Callable[[list[str], list[str]], list[list[int]]]  # documents, queries -> the best documents for each query
 
 
 def ours(model: Model, mode: Mode) -> Rank:
     def rank(documents: list[str], queries: list[str]) -> list[list[int]]:
-        if len(queries) == 1:  # as a user would
+        if len(queries) == 1:  # as a user would search
             return [[hit.line - 1 for hit in search(queries[0], Texts(documents), model=model, k=10, mode=mode)]]
         reader, kept = RowReader(Texts(documents)), KeptText()
         for block in reader.blocks():
@@ -147,7 +147,7 @@ def systems(model: Model) -> dict[str, Callable[[], Rank]]:
 
 
 def scores_of(collection: TestCollection, ranking: list[list[int]]) -> dict[str, np.ndarray]:
-    """The figures of each query."""
+    """The measures of each query."""
     import pytrec_eval
 
     wanted = {str(q): {str(d): 1 for d in relevant} for q, relevant in enumerate(collection.relevant) if relevant}

@@ -1,20 +1,20 @@
-"""How training scales with nodes: a model of a round, held against what was measured, for 100 billion tokens.
+"""How training scales with nodes: a cost model of a round, checked against measurements, for 100 billion tokens.
 
     python -m benchmarks.scaling STREAM [--write]
 
-A round of n workers: each trains on some batches of its part, then rows are averaged. The time of a round is
+In a round, each of n workers trains on some batches of its part, then rows are averaged. The time of a round is
 
     train     words of a round / words per second of a worker, times the delay of the slowest
-    kernel    bytes a worker sends and gets * what it takes to collect, merge and put back a byte
-    network   bytes a worker sends, or gets, / what its network carries
-    calls     what the exchanges of a round take beside their bytes
+    kernel    bytes that a worker sends and receives * time to collect, merge and put back a byte
+    network   bytes that a worker sends, or receives, / bandwidth of its network
+    calls     time of the exchanges of a round apart from their bytes
 
-Nothing is fitted by hand. The speed of a worker, of the kernel and of sockets are those that `benchmarks.cluster speed`
-measured (`cluster_figures.json`), and how many rows travel follows from the counts of STREAM by the function that
-`--dry-run` uses. Both are held against measured rounds first: those of STREAM, those of 2, 4 and 8 workers on
-results/cluster_quality.md, and those of `benchmarks.cluster scale`, a text and a recipe that nothing was taken from.
-No vocabulary of 5 million words was at hand: its counts are those of STREAM, continued by the power law of their last
-decade of ranks. All other assumptions stand below.
+Nothing is fitted by hand. The speeds of a worker, of the kernel and of sockets are those that `benchmarks.cluster
+speed` measured (`cluster_figures.json`), and the number of rows sent follows from the counts of STREAM by the function
+that `--dry-run` uses. Both are first checked against measured rounds: those of STREAM, those of 2, 4 and 8 workers on
+results/cluster_quality.md, and those of `benchmarks.cluster scale`, whose text and recipe played no part in the model.
+No vocabulary of 5 million words was available: its counts are those of STREAM, extended by the power law of their last
+decade of ranks. All other assumptions are listed below.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ TOKENS = 100e9
 
 @dataclass(frozen=True)
 class Assumptions:
-    """Of a node and its network: what was not measured here."""
+    """Properties of a node and its network that were not measured."""
 
-    n_words: int = 5_000_000  # of the vocabulary; as fast per word as STREAM's, as both are outside of the caches
-    cores: int = 16  # of a node; a worker is a node
-    parallel: float = 0.8  # what each core adds to training; averaging is left to one
+    n_words: int = 5_000_000  # in the vocabulary; as fast per word as STREAM's, because neither fits into the caches
+    cores: int = 16  # per node, which is one worker
+    parallel: float = 0.8  # share of its speed that each core adds to training; averaging uses one core
     network: float = 1.25e9  # bytes per second each way: 10 Gbit/s
-    behind: float = 1.05  # the slowest worker of a round against the mean
-    call: float = 0.005  # seconds of an exchange, beside its bytes; a round has 4, and each asks all others
+    behind: float = 1.05  # time of the slowest worker in a round, relative to the mean
+    call: float = 0.005  # seconds per exchange apart from its bytes; a round has 4, each with all other workers
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Of this machine."""
+    """Measurements on this machine."""
 
     words: float  # per second and core
-    kernel: float  # seconds for a byte that is sent or received
-    sockets: float  # the same between two processes here
-    share: float  # of averaging in a round
-    megabytes: float  # sent and received in a round
+    kernel: float  # seconds per byte sent or received
+    sockets: float  # the same, between two processes on this machine
+    share: float  # of a round that averaging takes
+    megabytes: float  # sent and received per round
     rounds: int
-    seconds: tuple[float, float]  # of the jobs of one worker and of two, with start and end
-    bare: tuple[float, float]  # of one process and of two that do the same without an engine and without averaging
-    few: tuple[float, float]  # of jobs with almost no text: the engine
+    seconds: tuple[float, float]  # of the jobs of one worker and of two, start and end included
+    bare: tuple[float, float]  # the same by one process and by two, without an engine and without averaging
+    few: tuple[float, float]  # of jobs with almost no text: the cost of the engine
     fixed: float  # seconds of a job before the first and after the last round
 
 
@@ -77,7 +77,7 @@ def measured() -> Measured:
 
 
 def larger(shares: Any, n_rows: int) -> Any:
-    """The shares of a larger vocabulary: the same ones, continued by the power law of their last decade of ranks."""
+    """The shares of a larger vocabulary: these, extended by the power law of their last decade of ranks."""
     ordered = np.sort(shares)[::-1]
     ordered = ordered[ordered > 0]
     n = len(ordered)
@@ -89,7 +89,7 @@ def larger(shares: Any, n_rows: int) -> Any:
 
 
 def round_of(n: int, words: float, shares: Any, row_bytes: float, a: Assumptions, m: Measured) -> dict[str, float]:
-    """Seconds of each part of a round, and bytes that a worker sends (it gets as many)."""
+    """Seconds of each part of a round, and bytes that a worker sends (it receives as many)."""
     sent = expected_rows(shares, words, n) * row_bytes if n > 1 else 0.0
     return {
         "train": words / (m.words * a.cores * a.parallel) * a.behind,
@@ -101,12 +101,12 @@ def round_of(n: int, words: float, shares: Any, row_bytes: float, a: Assumptions
 
 
 def rows_sent(shares: Any, n_tokens: int, n: int, n_rounds: int) -> float:
-    """As `expected_rows`, of a training of a few rounds, of which the last one averages all rows."""
+    """Like `expected_rows`, but for a training run of few rounds, the last of which averages all rows."""
     words, total = n_tokens / n / n_rounds, 0.0
     periods = periods_of(shares, n * words)
     for number in range(1, n_rounds + 1):
         due = (n_rounds - number) % periods == 0
-        gaps = np.minimum(number, periods)[due]  # rounds since the row was averaged
+        gaps = np.minimum(number, periods)[due]  # rounds since the row was last averaged
         total += sum(float(-np.expm1(-k * words * gaps * shares[due]).sum()) for k in (1, n))
     return total / n_rounds * (n - 1) / n
 
@@ -116,7 +116,7 @@ def check(plan: Plan, row_bytes: float) -> list[list[str]]:
     shares, n_tokens = row_shares(plan), int(plan.vocabulary.counts.sum())
     page = (RESULTS / "cluster_quality.md").read_text("utf-8")
     if f"{n_tokens:,} tokens" not in page:
-        raise SystemExit(f"results/cluster_quality.md is of another stream than this one of {n_tokens:,} tokens")
+        raise SystemExit(f"results/cluster_quality.md is about another stream, not this one of {n_tokens:,} tokens")
     rows = []
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
@@ -128,7 +128,7 @@ def check(plan: Plan, row_bytes: float) -> list[list[str]]:
 
 
 def large_run(m: Measured) -> list[list[str]]:
-    """A run of another text and recipe: its rounds by the model, and as measured."""
+    """The rounds of a run with another text and recipe, by the model and as measured."""
     known = kept(FIGURES)["scale"]
     n_bytes = known["expected_megabytes"] * 1e6
     trained = known["tokens"] / 2 / known["rounds"] / (known["worker_words"] * 1e6)
@@ -148,7 +148,7 @@ def main() -> None:
     shares = row_shares(plan)
     row_bytes = bytes_of_state(plan) / len(shares)
     words_per_batch = int(plan.vocabulary.counts.sum()) / plan.schedule.n_batches
-    # Two workers of one core here: the same round, with sockets of this machine as the network.
+    # Two single-core workers here: the same round, with this machine's sockets as the network.
     words = usual_interval(plan.recipe, 2, plan.schedule.n_batches) * words_per_batch
     sent = expected_rows(shares, words, 2) * row_bytes
     trained, averaged = words / m.words, 2 * sent * (m.kernel + m.sockets)

@@ -1,4 +1,4 @@
-"""What the benchmarks of quality share: means over sets, values with the spread of seeds, and intervals."""
+"""Helpers of the quality benchmarks: means over sets, values with their spread over seeds, and intervals."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def chosen_on(sets: Iterable[PairSet]) -> list[PairSet]:
 
 
 def spread(values: Sequence[float], digits: int = 4) -> str:
-    """The mean, and of several seeds their standard deviation: `0.7050 ± 0.0020`."""
+    """The mean, with the standard deviation if there are several seeds: `0.7050 ± 0.0020`."""
     deviation = f" ± {np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else ""
     return f"{np.mean(values):.{digits}f}{deviation}"
 
 
 def spread_row(name: str, figures: Sequence[Sequence[float]]) -> list[str]:
-    """A row of a table, printed at once, from figures (n_seeds, n_columns)."""
+    """A table row from figures (n_seeds, n_columns), also printed at once."""
     row = [name, *(spread(column) for column in zip(*figures, strict=True))]
     print(*row, sep=" | ", flush=True)
     return row
 
 
 def interval(differences: np.ndarray, digits: int = 3, n: int = 2_000) -> str:
-    """The mean of (n_items,) and its 95% interval, by a bootstrap over the items: `+0.012 [+0.003, +0.021]`."""
+    """The mean of (n_items,) with its 95% interval, by bootstrap over the items: `+0.012 [+0.003, +0.021]`."""
     drawn = np.random.default_rng(1).integers(0, len(differences), (n, len(differences)))
     low, high = np.percentile(differences[drawn].mean(axis=1), [2.5, 97.5])
     return f"{differences.mean():+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]"

@@ -3,14 +3,15 @@
     python -m benchmarks.search [--text FILE] [--lines N] [--rounds N] [--work DIR [--build]] [--before SRC]
                                 [--json FILE] [--write]
 
-Without --text: lines by Zipf's law over 50,000 words, about 20 words each, and a model of random vectors in 300
-dimensions. With it: the first sentences of that text, one per line, and the model of --model or the one in the package,
-as float32 and without its fallback, so that the peers can read it. --work keeps text, model and index: with --build
-only the index is made, which takes minutes, and a later run uses what is there. Without an index, every program starts
-in a fresh process, loads the model, reads the file, and prints the ten best lines: ours by exact words and meaning, the
-peers by cosine. They load the folder that we save and hold all vectors in memory, as their users do; taking 100,000
-lines at a time makes no difference to their speed. --before names the `src` of a commit before exact words, which then
-takes part. All take turns, and the best of equally many rounds counts.
+Without --text, the text is lines of about 20 words drawn by Zipf's law from 50,000 words, and the model has random
+vectors in 300 dimensions. With --text, it is the first sentences of that text, one per line, and the model is that of
+--model or the one in the package, as float32 and without its fallback, so that the peers can read it. --work keeps
+text, model and index; with --build, the script only makes the index, which takes minutes, and a later run uses it.
+
+Without an index, every program starts in a fresh process, loads the model, reads the file and prints the ten best
+lines: ours by exact words and meaning, the peers by cosine. The peers load the folder that we save and hold all vectors
+in memory, as their users do; taking 100,000 lines at a time doesn't change their speed. --before names the `src` of a
+commit without exact-word search, which then takes part. All take turns, and the best of equally many rounds counts.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
 N_WORDS, DIM = 50_000, 300
-N_CHECKED = 50  # queries, for each of which all lines are gone through
+N_CHECKED = 50  # queries that are checked against all lines
 OURS, BEFORE = "siamese-cbow search", "an earlier version, by meaning alone"
 PROGRAMS = {
     OURS: ("from siamese_cbow.cli import main; main(['search', {query!r}, {text!r}, '--model', {model!r}, '--json'])"),
@@ -55,7 +56,7 @@ WITH_INDEX = (
 
 
 def synthetic(folder: Path, n_lines: int) -> None:
-    """A text and a model for it."""
+    """Writes a synthetic text and a model for it."""
     lengths = np.random.default_rng(2).integers(8, 33, n_lines)
     ids, words = zipf_words(int(lengths.sum()), n_words=N_WORDS)
     ends = np.cumsum(lengths)
@@ -73,13 +74,13 @@ def first_sentences(text: Path, target: Path, n: int) -> None:
 
 
 def plain_pretrained(folder: Path) -> None:
-    """The model of the package as other libraries can read it."""
+    """Saves the packaged model in a form that other libraries can read."""
     model = load().with_fallback("none")
     Model(model.vocabulary, np.array(model.vectors), model.tokenizer).save(folder)
 
 
 def cold(names: dict[str, str], rounds: int, before: Path | None) -> dict[str, tuple[float, float]]:
-    """The best round of each program; each must name ten lines."""
+    """The best round of each program; each must print ten lines."""
     sources = {BEFORE: {"PYTHONPATH": str(before)}} if before else {}
     names = {**names, **dict.fromkeys(sources, names[OURS])}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
@@ -92,8 +93,8 @@ def cold(names: dict[str, str], rounds: int, before: Path | None) -> dict[str, t
 
 
 def warm(index: Index, queries: list[str]) -> tuple[float, float, float]:
-    """Milliseconds of a query inside one process: the median, the 95th percentile, and the median of CPU time."""
-    for query in queries[:2]:  # the first cuts rows in plain Python
+    """Milliseconds per query in one process: the median, the 95th percentile, and the median CPU time."""
+    for query in queries[:2]:  # warm-up: the first query cuts rows in plain Python
         index.search(query)
     taken = []
     for query in queries:
@@ -105,7 +106,7 @@ def warm(index: Index, queries: list[str]) -> tuple[float, float, float]:
 
 
 def built(text: Path, model: Path, folder: Path) -> tuple[Index, tuple[float, float]]:
-    """The index, and how long it took to make it, now or (in a folder that is kept) earlier: by the clock, and CPU."""
+    """The index, and how long it took to build, now or (in a kept folder) earlier: wall-clock and CPU seconds."""
     measured_file = folder.with_suffix(".json")
     if measured_file.exists():
         clock, cpu = json.loads(measured_file.read_text())

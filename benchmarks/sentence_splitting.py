@@ -1,10 +1,10 @@
-"""Three sentence splitters side by side: how many hard cases they get right, and how fast they are.
+"""Three sentence splitters compared: how many hard cases they get right, and how fast they are.
 
     python -m benchmarks.sentence_splitting [--text FILE] [--write]
 
 FILE has one paragraph per line and may be compressed; without it, speed is measured on the hard cases, repeated. Needs
-`pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter ran on them; each is
-a list of sentences that, joined by a space (by nothing in languages without spaces), must be split exactly there.
+`pip install sentencex blingfire pysbd`. The cases were written for this script before any splitter ran on them. Each is
+a list of sentences; joined by a space (by nothing in languages without spaces), they must be split exactly there.
 """
 
 from __future__ import annotations
@@ -120,12 +120,12 @@ def right(split: Splitter, language: str, sentences: Sequence[str]) -> bool:
 
 
 def megabytes_per_second(split: Splitter, texts: Sequence[str], threads: int) -> float:
-    """The best of five rounds: on a shared machine the others measure the neighbours."""
+    """The best of five rounds: on a shared machine, slower ones also measure other programs."""
     return max(one_round(split, texts, threads) for _ in range(5))
 
 
 def one_round(split: Splitter, texts: Sequence[str], threads: int, seconds: float = 1.0) -> float:
-    """Paragraph by paragraph, until the time is up; with two threads both halves at once."""
+    """Splits paragraph by paragraph until the time is up; with two threads, both halves at once."""
 
     def run(part: Sequence[str]) -> int:
         done, end = 0, time.perf_counter() + seconds
@@ -143,7 +143,7 @@ def one_round(split: Splitter, texts: Sequence[str], threads: int, seconds: floa
 
 
 def joined_megabytes_per_second(split: Splitter, texts: Sequence[str], size: int = 8192) -> float:
-    """Many paragraphs at once, an empty line between them."""
+    """Speed with many paragraphs per call, separated by empty lines."""
     pieces, piece = [], ""
     for text in texts:
         piece += text + "\n\n"
@@ -154,7 +154,7 @@ def joined_megabytes_per_second(split: Splitter, texts: Sequence[str], size: int
 
 
 def our_megabytes_per_second(texts: Sequence[str]) -> float:
-    """With all that we put around sentencex: bytes in, lines out."""
+    """Speed with everything that we add around sentencex: bytes in, lines out."""
     text = "\n".join(texts).encode()[: 16 << 20]
     return len(text) / 1e6 / best_of(5, lambda: split_lines(text[: text.rfind(b"\n")], "en"))
 

@@ -2,13 +2,13 @@
 
     python -m benchmarks.serve [--seconds N] [--rounds N] [--write]
 
-Both servers are this project's application, limits and all, on one core each; only what makes the vectors differs:
-ours, or model2vec's `encode` on the same vectors (it loads the folder that we save, and need not count tokens). Clients
-keep their connections; the two servers take turns, and the best of equally many rounds counts. Then our server is
-stopped while clients keep asking, several times, and requests without an answer are counted.
+Both servers are this project's application, limits included, on one core each; only the encoder differs: ours, or
+model2vec's `encode` on the same vectors (it loads the folder that we save, and need not count tokens). Clients keep
+their connections; the two servers take turns, and the best of equally many rounds counts. Then our server is stopped
+several times while clients keep sending requests, and requests without a response are counted.
 
-Both write JSON with orjson, which takes NumPy's float32 directly. That alone is measured as well, because it bounds the
-gain: a server that spent no time on anything else would be no faster.
+Both write JSON with orjson, which takes NumPy's float32 directly. That step is also measured alone because it bounds
+the gain: a server that spent no time on anything else would be no faster.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ SYSTEMS = ["siamese-cbow", "model2vec"]
 
 
 class Model2Vec(Embedder):
-    """Our application with model2vec inside."""
+    """Our application's embedder with model2vec inside."""
 
     def __init__(self, folder: Path) -> None:
         from model2vec import StaticModel
 
         super().__init__(load(folder))
         self._static = StaticModel.from_pretrained(folder)
-        self._one_at_a_time = threading.Lock()  # its tokenizer says "Already borrowed" to a second thread
+        self._one_at_a_time = threading.Lock()  # its tokenizer raises "Already borrowed" in a second thread
 
     def is_quick(self, n_characters: int) -> bool:
         return n_characters < 1_000  # about a millisecond, as with ours
 
     def texts(self, texts: Sequence[str], *, dim: int, normalize: bool) -> tuple[Any, int]:
         with self._one_at_a_time:
-            return self._static.encode(list(texts)), 0  # one text in a list is as fast as one without
+            return self._static.encode(list(texts)), 0  # a list with one text is as fast as the text alone
 
 
 def serve(system: str, folder: Path) -> None:
-    """The process that is measured."""
+    """Runs one server: the process that is measured."""
     embedder = Model2Vec(folder) if system == "model2vec" else Embedder(load(folder))
     if system == "siamese-cbow":
         embedder.warm()
@@ -95,7 +95,7 @@ class Process:
 
 
 async def ask(port: int, bodies: list[bytes], n_clients: int, seconds: float) -> tuple[list[float], int]:
-    """How long each request took, and how many got no answer. Being refused at the door is no loss."""
+    """How long each request took, and how many got no response. A refused connection doesn't count as lost."""
     requests = [
         b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
         % (len(body), body)
@@ -133,7 +133,7 @@ async def ask(port: int, bodies: list[bytes], n_clients: int, seconds: float) ->
 
 
 def measure(servers: dict[str, Process], bodies: list[bytes], n_clients: int, options: argparse.Namespace) -> list[Any]:
-    """The best round of each: requests/s, median and 99th percentile in ms, CPU time of the server a request in ms."""
+    """The best round of each: requests/s, median and 99th percentile in ms, server CPU time per request in ms."""
     best: dict[str, tuple[float, ...]] = {}
     for _ in range(options.rounds):
         for name, server in servers.items():
@@ -148,7 +148,7 @@ def measure(servers: dict[str, Process], bodies: list[bytes], n_clients: int, op
 
 
 def writing() -> float:
-    """CPU milliseconds for writing the vectors of one batch as JSON, and nothing else."""
+    """CPU milliseconds to write the vectors of one batch as JSON, and nothing else."""
     rows = np.random.default_rng(1).standard_normal((BATCH, DIM), dtype=np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
@@ -157,7 +157,7 @@ def writing() -> float:
 
 
 def stops(folder: Path, bodies: list[bytes]) -> tuple[int, int]:
-    """Requests that were answered, and that were lost, around so many times SIGTERM."""
+    """How many requests were answered, and how many lost, when the server is stopped STOPS times by SIGTERM."""
     answered = lost = 0
 
     async def stopped(server: Process) -> tuple[list[float], int]:

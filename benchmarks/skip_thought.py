@@ -1,8 +1,9 @@
-"""Skip-thought: words per second in training and sentences per second in encoding, by size.
+"""Skip-thought: words per second in training and sentences per second in encoding, by model size.
 
     python -m benchmarks.skip_thought [--batches N] [--threads N] [--full] [--write]
 
-Text by Zipf's law over 50,000 words, 20 words per sentence. `--full` adds the original's size, which takes minutes.
+Text by Zipf's law over 50,000 words, 20 words per sentence. `--full` adds the size of the original model, which takes
+minutes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def stream() -> Stream:
 
 
 class Clock:
-    """Progress that notes when each batch ended."""
+    """Progress that records when each batch ended."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[float, float]] = []  # time, words so far
@@ -39,7 +40,7 @@ class Clock:
         pass
 
     def speed(self) -> float:
-        """Words per second, without the first batch, which warms up."""
+        """Words per second without the first batch, which warms up."""
         (start, before), (end, behind) = self.marks[0], self.marks[-1]
         return (behind - before) / (end - start)
 

@@ -1,16 +1,16 @@
-"""A small text of your own: a finished model as it is, adapted, fine-tuned (`--init`), a new one, and tf-idf.
+"""A small text of your own: a finished model as it is, adapted or fine-tuned (`--init`), a new one, and tf-idf.
 
     python -m benchmarks.small_text TEXT=MODEL [TEXT=MODEL ...] [--sizes 1000 10000 100000] [--seeds 1 2 3] [--write]
 
 TEXT is a file with one paragraph per line and a blank line between documents, a .tsv file with a column `text`, or a
-folder with a .txt file per document; MODEL is the model to start from, `pretrained` or a folder. For a fair comparison,
-MODEL has seen neither TEXT nor text of its kind. Long documents count as several, of 30 sentences each. Systems may
-read only the first documents of TEXT, as many as make up the given number of sentences.
+folder with one .txt file per document; MODEL is the model to start from, `pretrained` or a folder. For a fair
+comparison, MODEL must not have seen TEXT or similar text. Long documents are split into pages of 30 sentences. Systems
+may read only the first documents of TEXT, as many as make up the given number of sentences.
 
-The task: one sentence is removed from each of some documents, and its document is to be found among all of them by the
-mean of its other sentences. Share of rank 1, and mean reciprocal rank. Each seed draws other documents and sentences,
-and is also that of the training. Differences from the model as it is are those of the same sentences; intervals come
-from a bootstrap over sentences.
+The task: one sentence is removed from each of some pages and has to find its page, represented by the mean of the other
+sentences, among all of them. The measures are the share of rank 1 and the mean reciprocal rank. Each seed draws other
+pages and sentences, and also seeds the training. Differences from the model as it is are paired by sentence; their
+intervals come from a bootstrap over sentences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from siamese_cbow.text.row_reader import iter_lines
 from siamese_cbow.text.splitters import split_lines
 
 SIZES = (1_000, 10_000, 100_000)
-LEAST, MOST = 6, 30  # sentences of a document that a page is made of
+LEAST, MOST = 6, 30  # fewest sentences of a page with a query, most of any page
 Encode = Callable[[Sequence[str]], Any]  # rows of length 1, dense or sparse
 START = "the model as it is"
 CELLS = ("text", "starts from", "sentences", "queries", "system", "top 1", "mean reciprocal rank", "difference")
@@ -53,7 +53,7 @@ def sources(path: Path) -> Iterator[bytes]:
 
 
 def documents(path: Path, size: int) -> list[list[str]]:
-    """The sentences of the first documents, at least `size` of them where the text has so many."""
+    """The pages of the first documents, with at least `size` sentences if the text has that many."""
     pages: list[list[str]] = []
     n = 0
     for paragraphs in sources(path):
@@ -67,7 +67,7 @@ def documents(path: Path, size: int) -> list[list[str]]:
 
 
 class Task:
-    """Pages, and the sentence of each that has to find it."""
+    """Pages, and one sentence of each that has to find it."""
 
     def __init__(self, listed: Sequence[list[str]], n: int, seed: int = 1) -> None:
         rng = np.random.default_rng(seed)
@@ -75,13 +75,13 @@ class Task:
         chosen = sorted(rng.choice(long, min(n, len(long)), replace=False).tolist())
         taken = {i: int(rng.integers(len(listed[i]))) for i in chosen}
         self.queries = [listed[i][taken[i]] for i in chosen]
-        self.text = [  # what systems may read: without the sentences that are asked for
+        self.text = [  # what systems may read: everything but the queries
             [s for j, s in enumerate(document) if taken.get(i) != j] for i, document in enumerate(listed)
         ]
         self.pages = [self.text[i] for i in chosen]
 
     def ranks(self, encode: Encode) -> np.ndarray:
-        """How many pages are nearer to each query than its own: 0 where that is found."""
+        """How many pages are nearer to each query than its own page; 0 if its page is found."""
         queries = encode(self.queries)
         rows = encode([sentence for page in self.pages for sentence in page])
         ends = np.cumsum([0, *map(len, self.pages)])
@@ -93,7 +93,7 @@ class Task:
 
 
 def of_model(model: Model) -> Encode:
-    """Vectors of length 1, so that every sentence of a page counts the same."""
+    """Encodes to unit vectors, so that every sentence of a page counts the same."""
     return lambda texts: model.encode(list(texts), normalize_embeddings=True)
 
 
@@ -111,7 +111,7 @@ def lines_of(listed: Sequence[list[str]]) -> list[str]:
 
 
 def systems(task: Task, start: str, seed: int) -> Iterator[tuple[str, Encode]]:
-    """Each with its defaults."""
+    """Each system with its defaults."""
     listed, model = lines_of(task.text), load(start)
     sentences = [line for line in listed if line]
     stream = prepare(Texts(listed))
@@ -124,7 +124,7 @@ def systems(task: Task, start: str, seed: int) -> Iterator[tuple[str, Encode]]:
 
 
 def rows(path: Path, start: str, size: int, n_documents: int, seeds: Sequence[int]) -> Iterator[list[str]]:
-    """A line for each system, with the mean over seeds."""
+    """One row per system, with the mean over seeds."""
     listed = documents(path, size)
     n, ranks = sum(map(len, listed)), dict[str, list[np.ndarray]]()
     if n < size * 0.7:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.summary [--write]
 
-Nothing is measured here. Each figure is read from the table of its own page in results/ and compared with the version
-of that page committed before; a change beyond the noise of the figure is flagged. A figure whose table has changed its
-rows or columns is an error: correct FIGURES.
+Nothing is measured here. Each figure is read from the table of its own page in results/ and compared with the
+previously committed version of that page; a change beyond the noise of the figure is flagged. If a table has changed
+its rows or columns, reading it is an error: correct FIGURES.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from benchmarks.tables import RESULTS, arguments, markdown
 
 NUMBER = re.compile(r"-?[\d,]*\.?\d+")
 RENAMED = {"a second": "requests/s", "µs a sentence": "µs per sentence"}  # columns in earlier versions of the pages
-TIMES, SCORES = 0.15, 0.004  # noise: of times on a shared machine, relative; of correlations, absolute (three seeds)
+TIMES, SCORES = 0.15, 0.004  # noise: relative for times on a shared machine, absolute for correlations (three seeds)
 
 
 class Figure(NamedTuple):
-    """Where a number is: in which page, under which heading, in which row and column."""
+    """Where a number is: on which page, under which heading, in which row and column."""
 
     section: str
     label: str
     page: str
-    row: str  # how the first cells of the row begin, joined by " | "
+    row: str  # the beginning of the row's first cells, joined by " | "
     column: str
-    heading: str = ""  # of the table; the first table with such a row where empty
-    absolute: float = 0.0  # noise, in the unit of the figure; TIMES of the number where 0
+    heading: str = ""  # of the table; empty: the first table with such a row
+    absolute: float = 0.0  # noise in the unit of the figure; 0: TIMES of the number
 
 
 FIGURES = (
@@ -63,7 +63,7 @@ class System(NamedTuple):
 
     label: str
     row: str
-    below: bool = False  # where the label goes, so that labels don't overlap
+    below: bool = False  # moves the label, so that labels don't overlap
 
 
 SYSTEMS = (
@@ -78,9 +78,9 @@ SYSTEMS = (
 
 
 def value(figure: Figure, text: str) -> float:
-    """The number of a figure in the text of its page, of '0.6974 ± 0.0031' the first.
+    """The number of a figure in the text of its page; the first one of '0.6974 ± 0.0031'.
 
-    An equal row goes before one that only begins so: 'gensim CBOW', not 'gensim CBOW, from text'.
+    A row that matches exactly wins over one that only begins the same: 'gensim CBOW', not 'gensim CBOW, from text'.
     """
     heading = ""
     header: list[str] = []
@@ -108,12 +108,12 @@ def cells(line: str) -> list[str]:
 
 
 def equal(row: list[str], wanted: str) -> bool:
-    """Whether the first cells of a row are what is wanted: equal(['a', 'b', '1'], 'a | b')."""
+    """Whether the first cells of a row are the wanted ones: equal(['a', 'b', '1'], 'a | b')."""
     return " | ".join(row[: wanted.count(" | ") + 1]) == wanted
 
 
 def begins(row: list[str], wanted: str) -> bool:
-    """Whether they begin so, and go on after a comma, colon, bracket or space if at all."""
+    """Whether the first cells begin with the wanted ones; anything after follows a comma, colon, bracket or space."""
     first = " | ".join(row[: wanted.count(" | ") + 1])
     return first == wanted or (first.startswith(wanted) and first[len(wanted)] in ",:( ")
 
@@ -124,7 +124,7 @@ def shown(number: float | None) -> str:
 
 
 def before(page: str) -> str:
-    """The last committed version of the page with other numbers in its tables: new wording is no new measurement."""
+    """The last committed version of the page with other numbers in its tables; new wording is not a new measurement."""
     path = f"results/{page}.md"
     now = numbers((RESULTS / f"{page}.md").read_text("utf-8"))
     for commit in git("log", "-n", "9", "--format=%h", "--", path).split():
@@ -142,26 +142,26 @@ def numbers(text: str) -> list[str]:
 
 
 def git(*arguments: str) -> str:
-    """What git prints; nothing outside of a repository."""
+    """The output of a git command; empty outside a repository."""
     done = subprocess.run(["git", *arguments], cwd=RESULTS.parent, capture_output=True, text=True, check=False)
     return done.stdout if done.returncode == 0 else ""
 
 
 def rows(section: str) -> Iterator[list[str]]:
-    """Label, number, number before, flag and page of each figure of a section."""
+    """Label, number, previous number, flag and page of each figure in a section."""
     for figure in FIGURES:
         if figure.section == section:
             number = value(figure, (RESULTS / f"{figure.page}.md").read_text("utf-8"))
             try:
                 old: float | None = value(figure, before(figure.page))
-            except LookupError:  # a new page, or one whose table was another
+            except LookupError:  # a new page, or one whose table was different
                 old = None
             link = f"[{figure.page}]({figure.page}.md)"
             yield [figure.label, shown(number), shown(old), flag(figure, number, old), link]
 
 
 def flag(figure: Figure, number: float, old: float | None) -> str:
-    """'**+21%**' where a figure moved by more than its noise, '' where it did not."""
+    """'**+21%**' if a figure moved by more than its noise, '' if it did not."""
     if old is None:
         return "new"
     if abs(number - old) <= (figure.absolute or TIMES * abs(old)):
@@ -188,7 +188,7 @@ def frontier(systems: list[tuple[str, float, float]]) -> list[tuple[str, float, 
 
 
 def plot(systems: list[tuple[str, float, float]]) -> str:
-    """The systems as SVG, speed on a logarithmic axis; a line joins those that nobody beats in both."""
+    """The systems as SVG, with speed on a logarithmic axis; a line joins those on the frontier."""
     from math import log10
 
     low, high = 1.0, 5.0  # powers of ten of documents/s

@@ -1,11 +1,12 @@
-"""Scripts without spaces: how the syllables that the tokenizer cuts compare with words, against one token per phrase.
+"""Scripts without spaces: the tokenizer's syllables compared with words, and with one token per phrase.
 
     python -m benchmarks.syllables DIR [--write]
 
 DIR holds CODE.txt for th, lo, km and my: running text, one phrase per line. The words are those that ICU's dictionaries
-find in it (its C library, version 60 or later, has to be installed). Tokens shorter than words do no harm to a mean of
-vectors, since a word is always cut alike, unless a token reaches across the end of a word. So the table has the ends of
-words that are ends of tokens (recall), the other way round (precision), and the share of words made of whole tokens.
+find in it (its C library, version 60 or later, must be installed). Tokens shorter than words do no harm to a mean of
+vectors, because a word is always split the same way, unless a token crosses a word boundary. So the table shows the
+share of word boundaries that are token boundaries (recall), the reverse (precision), and the share of words made of
+whole tokens.
 
 With --write, the table becomes a section of results/word_rules.md.
 """
@@ -24,12 +25,12 @@ from siamese_cbow import Tokenizer
 SECTION = "Scripts without spaces"
 SCRIPTS = {"th": "Thai", "lo": "Lao", "km": "Khmer", "my": "Burmese"}
 RANGES = {"th": "\u0e01-\u0e4e", "lo": "\u0e81-\u0ecd", "km": "\u1780-\u17d3", "my": "\u1000-\u1049"}
-ZERO_WIDTH_SPACE = "\u200b"  # some writers put it between words: everybody is to do without
-WORDS = 1  # ICU's kind of cutter
+ZERO_WIDTH_SPACE = "\u200b"  # some writers put it between words; no system gets it
+WORDS = 1  # ICU's word iterator, UBRK_WORD
 
 
 class Icu:
-    """The word cutter of ICU's C library: `Icu("th").ends(text)` -> where words end."""
+    """The word segmenter of ICU's C library: `Icu("th").ends(text)` -> where words end."""
 
     def __init__(self, language: str) -> None:
         name = find_library("icuuc")

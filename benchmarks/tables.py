@@ -1,4 +1,4 @@
-"""What all benchmarks share: their arguments, a synthetic text, clocks, the machine's name, and Markdown tables."""
+"""Helpers of all benchmarks: their arguments, a synthetic text, clocks, library versions, and Markdown tables."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LENGTH = 14  # words of a synthetic sentence
 
 
 def arguments(description: str | None, *paths: str) -> argparse.ArgumentParser:
-    """A parser with `--write`, and with required paths: `arguments(__doc__, "stream", "--sts")`.
+    """A parser with `--write` and required paths: `arguments(__doc__, "stream", "--sts")`.
 
-    description  the docstring of the script, shown as it is written
+    description  the docstring of the script, shown verbatim
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in paths:
@@ -34,7 +34,7 @@ def arguments(description: str | None, *paths: str) -> argparse.ArgumentParser:
 
 
 def zipf_words(n_tokens: int, *, n_words: int = 200_000) -> tuple[np.ndarray, list[str]]:
-    """Word ids by Zipf's law, and a spelling for each word: short ones for frequent words, as in real text."""
+    """Word ids by Zipf's law, and a spelling for each word; frequent words are short, as in real text."""
     rng = np.random.default_rng(1)
     shares = 1.0 / np.arange(1, n_words + 1) ** 1.05
     ids = rng.choice(n_words, n_tokens, p=shares / shares.sum())
@@ -50,7 +50,7 @@ def zipf_words(n_tokens: int, *, n_words: int = 200_000) -> tuple[np.ndarray, li
 
 
 def write_sentences(path: Path, n_tokens: int, *, n_words: int = 200_000) -> None:
-    """A text of one sentence per line; an empty line ends a document after every 100 of them."""
+    """Writes a text with one sentence per line; an empty line ends a document after every 100 sentences."""
     ids, spelled = zipf_words(n_tokens, n_words=n_words)
     with path.open("w") as file:
         for i in range(0, n_tokens, LENGTH):
@@ -60,7 +60,7 @@ def write_sentences(path: Path, n_tokens: int, *, n_words: int = 200_000) -> Non
 
 
 def best_of(rounds: int, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """The shortest of some rounds, in seconds: on a shared machine, the others measure what else is running."""
+    """The shortest of some rounds, in seconds: on a shared machine, longer ones also measure other programs."""
     times = []
     for _ in range(rounds):
         start = clock()
@@ -76,7 +76,7 @@ def cpu_of_children() -> float:
 
 
 def run_python(code: str, *arguments: object, **environment: str) -> tuple[float, float, str]:
-    """Runs code in a process of its own: seconds, CPU seconds, and what it prints."""
+    """Runs code in a separate process: seconds, CPU seconds, and its output."""
     before, start = cpu_of_children(), time.perf_counter()
     command = [sys.executable, "-c", code, *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **environment})
@@ -100,13 +100,13 @@ def markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def machine(*libraries: str) -> str:
-    """One line on what this was measured with."""
+    """One line with the number of cores and the versions of Python and these libraries."""
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in libraries)
     return f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
 
 
 def report(name: str, title: str, *parts: str, write: bool, script: str | None = None) -> None:
-    """Prints a page of some parts; with `write`, saves it as `results/name.md`. `script` made it, by default `name`."""
+    """Prints a page; with `write`, saves it as `results/name.md`. Its last line names `script`, by default `name`."""
     last = f"Made by `python -m benchmarks.{script or name}` on a shared machine: compare ratios, not times."
     page = "\n\n".join([f"# {title}", *parts, last]) + "\n"
     print(page)
@@ -116,7 +116,7 @@ def report(name: str, title: str, *parts: str, write: bool, script: str | None =
 
 
 def write_section(name: str, heading: str, text: str) -> None:
-    """Writes one section of `results/name.md`, `heading` being its name; the others stay as they are."""
+    """Writes the section `heading` of `results/name.md` and leaves the others as they are."""
     page = RESULTS / f"{name}.md"
     before, found, rest = page.read_text(encoding="utf-8").partition(f"## {heading}\n")
     _, next_heading, after = rest.partition("\n## ") if found else ("", "", "")

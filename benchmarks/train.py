@@ -2,18 +2,18 @@
 
     python -m benchmarks.train [--stream FOLDER]... [--words N] [--rounds N] [--write]
 
-Words are raw words of anchors: before subsampling, without the words of sampled negatives. All systems train 300
-dimensions with 2 threads on the same text for one epoch and keep the words that occur five times; they take turns and
+Words are raw words of anchors: before subsampling, and without the words of sampled negatives. All systems train 300
+dimensions with 2 threads for one epoch on the same text and keep the words that occur five times; they take turns, and
 the best round of each counts. Compiling, reading the vocabulary and setting up the matrix are not timed, except in the
-rows called "from text" (all of it but compiling) and for fastText, which can't train separately: it is charged the time
+rows called "from text" (everything but compiling) and for fastText, which can't train separately: its time is the time
 beyond a run on 1/10 of the text.
 
-The limit is a kernel that does nothing but the row traffic: add up the rows of each sentence, then add a vector to each
-of them. There are two: both threads on one matrix, as in training, where rows of frequent words move from core to core;
-and each thread on its own matrix, where none do. In the contrastive recipe, which compares all sentences of a batch,
-matrix products take longer than the rows and have their own line. The lock-free variant runs our kernels in independent
-threads on one matrix. The cost of determinism is measured separately, in more rounds: threads that wait for each other
-suffer more from a core that is busy elsewhere, and only a quiet moment shows their own cost.
+The limit is a kernel that does only the row traffic: add up the rows of each sentence, then add a vector to each of
+them. There are two versions: both threads on one matrix, as in training, where rows of frequent words move from core to
+core; and each thread on its own matrix, where no rows move. The contrastive recipe compares all sentences of a batch,
+so its matrix products take longer than the rows and have their own line. The lock-free variant runs our kernels in
+independent threads on one matrix. The cost of determinism is measured separately, in more rounds: threads that wait for
+each other suffer more from a core that is busy elsewhere, and only a quiet moment shows their own cost.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from siamese_cbow.words.tokenizer import Tokenizer
 
 DIM, THREADS = 300, 2
 ROUNDS_FOR_COSTS = 12
-ROW_BYTES = 3 * 4 * DIM  # a word's row is read for the mean, read again and written for the update
+ROW_BYTES = 3 * 4 * DIM  # each row is read for the mean, then read and written for the update
 
 RECIPES = {
     "paper, negatives from the batch": SiameseCBOW.paper(negatives_from="batch"),
@@ -85,7 +85,7 @@ def prepared(path: Path) -> Stream:
 
 
 def from_text(recipe: SiameseCBOW, path: Path) -> tuple[float, int]:
-    """All of it: reading, counting, ids on disk, training."""
+    """The whole pipeline: reading, counting, ids on disk, training."""
     start = time.perf_counter()
     stream = prepared(path)
     recipe.train(stream, threads=THREADS)
@@ -93,7 +93,7 @@ def from_text(recipe: SiameseCBOW, path: Path) -> tuple[float, int]:
 
 
 def lock_free(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
-    """Every thread takes every second chunk of batches and writes to the rows whenever it likes."""
+    """Every thread takes every second chunk of batches and updates the rows whenever it likes."""
     shape, stems = shape_of(recipe, stream), stems_of(recipe, stream.vocabulary)
     text = text_arrays(stream, subsample=recipe.subsample, stems=stems)
     state, rule = first_state(recipe, stream.vocabulary, stems=stems), rule_of(recipe.optimizer, recipe.dim)
@@ -131,18 +131,18 @@ def _traffic(vectors: Any, ids: Any, sentences: Any, begin: int, end: int, total
     for s in range(begin, end):
         gather(vectors, ids, sentences[s], sentences[s + 1], total, 0)
         for t in range(sentences[s], sentences[s + 1]):
-            w = ids[t]  # outside of the loop, or the compiler fears that the loop changes it
+            w = ids[t]  # hoisted: the compiler can't rule out that the loop changes it
             for j in range(width):
                 vectors[w, j] -= np.float32(1e-9) * total[0, j]
 
 
 def limit(stream: Stream, n_matrices: int) -> tuple[float, int]:
-    """The row traffic of all threads on one matrix, or of each on its own."""
+    """The row traffic alone: all threads on one matrix, or each on its own."""
     matrices = [aligned((len(stream.vocabulary), padded_width(DIM))) for _ in range(n_matrices)]
     totals = [aligned((1, padded_width(DIM))) for _ in range(THREADS)]
     arrays = np.asarray(stream.ids), np.asarray(stream.sentences)
     for matrix in matrices:
-        matrix[:] = 1  # memory that was never written to is not there yet
+        matrix[:] = 1  # the system provides memory only once it is written to
     _traffic(matrices[0], *arrays, 0, 1, totals[0])
     n = stream.n_sentences // THREADS
 
@@ -162,7 +162,7 @@ def _products(n_batches: int, means: Any, scores: Any, panels: Any, gradients: A
 
 
 def products(recipe: SiameseCBOW, stream: Stream) -> tuple[float, int]:
-    """The matrix products of the contrastive recipe and nothing else: cosines of half of all pairs, and gradients."""
+    """The matrix products of the contrastive recipe alone: cosines of half of all pairs, and gradients."""
     n, width = recipe.batch_size, padded_width(DIM)
     n_batches = stream.n_sentences // n // THREADS
     arrays = [
@@ -207,14 +207,14 @@ def fasttext_word2vec(path: Path, n_words: int, *, skip_gram: bool) -> tuple[flo
 
 
 def prefix(stream: Stream, n_words: int) -> Stream:
-    """The first documents of a stream, `n_words` words or a little less."""
+    """The first documents of a stream, with `n_words` words or a few less."""
     last_sentence = int(np.searchsorted(stream.sentences, n_words, side="right")) - 1
     last = int(np.searchsorted(stream.documents, last_sentence, side="right")) - 1
     return documents(stream, 0, last)
 
 
 def write_text(stream: Stream, path: Path) -> None:
-    """One sentence per line, and an empty line between documents."""
+    """Writes one sentence per line, with an empty line between documents."""
     first = set(stream.documents[1:-1].tolist())
     with path.open("w", encoding="utf-8") as file:
         for number, words in enumerate(sentence_words(stream)):
@@ -222,7 +222,7 @@ def write_text(stream: Stream, path: Path) -> None:
 
 
 def measure(works: dict[str, Work], rounds: int) -> dict[str, float]:
-    """Words per second: the best round of each, taking turns so that a slow moment of the machine hits all."""
+    """Words per second: the best round of each, in turns, so that a slow moment of the machine hits all."""
     best: dict[str, float] = {}
     for number in range(rounds + 1):  # the first one only compiles and warms up
         for name, work in works.items():
@@ -276,7 +276,7 @@ def speeds(speed: dict[str, float]) -> str:
 
 
 def costs(works: dict[str, Work]) -> str:
-    """What the same bytes on any number of threads cost."""
+    """The cost of byte-identical results on any number of threads."""
     speed = measure(
         {name: works[name] for recipe in RECIPES for name in (recipe, lock_free_name(recipe))}, ROUNDS_FOR_COSTS
     )
@@ -307,9 +307,7 @@ def section(source: Path | None, n_words: int, rounds: int) -> str:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument(
-        "--stream", type=Path, action="append", help="a prepared text; otherwise a synthetic one is made"
-    )
+    parser.add_argument("--stream", type=Path, action="append", help="a prepared text; by default, a synthetic one")
     parser.add_argument("--words", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

@@ -1,11 +1,11 @@
-"""Sentence classification on frozen vectors: what each answer to unknown words is worth there, and to which certainty.
+"""Sentence classification on frozen vectors: what each fallback for unknown words is worth, and how certain that is.
 
     python -m benchmarks.transfer DIR [--model NAME] [--write]
 
 DIR holds mr.tsv, subj.tsv, sst2-train.tsv and sst2-test.tsv, with the columns label and text. Logistic regression on
-dimensions of one scale, as `evaluate --probe` has it: MR and SUBJ in ten folds, cut by SEEDS seeds; SST-2 learns from
-its training part and is tested on the other. The comparison is paired, text by text: the difference of accuracies with
-a 95% interval (bootstrap over texts, all seeds of a text together), and McNemar's exact test of the first seed.
+standardised dimensions, as in `evaluate --probe`: MR and SUBJ in ten folds, split by SEEDS seeds; SST-2 learns from its
+training split and is tested on its test split. The comparison is paired by text: the difference in accuracy with a 95%
+interval (bootstrap over texts, all seeds of a text together), and McNemar's exact test of the first seed.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from siamese_cbow.words.unknown_words import Fallback
 SEEDS = (1, 2, 3)
 FOLDS = 10
 WAYS: tuple[Fallback, ...] = ("none", "prefix", "ngrams")
-BEFORE: Fallback = "prefix"  # what the others are compared with
+BEFORE: Fallback = "prefix"  # the fallback that the others are compared with
 
 Right = NDArray[np.bool_]  # (n_seeds, n_texts) whether a text got its label
 
 
 def told_right(model: Model, data: Labelled) -> Right:
-    """Each text by a classifier that has not seen it; with a test part nothing is drawn, so there is one seed."""
+    """Which texts a classifier that hasn't seen them gets right; a fixed test split needs only one seed."""
     seeds = SEEDS[:1] if data.n_test else SEEDS
     return np.array([classified(model, data, folds=FOLDS, seed=seed)[1] for seed in seeds])
 
 
 def compared(right: Right, before: Right) -> list[str]:
-    """The difference with its interval, and the probability of so large a one by chance."""
+    """The difference with its interval, and the probability of such a difference by chance."""
     from scipy.stats import binomtest
 
     difference = (right.astype(float) - before).mean(axis=0)

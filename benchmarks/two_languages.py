@@ -1,15 +1,15 @@
-"""Two languages in one model (docs/languages.md), under the tokenizer's rule 1 and rule 2.
+"""Two languages in one model (docs/languages.md), under rules 1 and 2 of the tokenizer.
 
     python -m benchmarks.two_languages DIR [--seeds 1 2 3] [--write]
 
-DIR holds stsb-CODE-dev.csv: the same pairs of sentences in each language, so that the sentences of one line are
-translations of one another. In ten folds, a model learns from the sentences of nine tenths of the lines. On the others:
-the share of sentences whose translation is the nearest of all, and Pearson of cosines with scores where the two
-sentences of a pair are of different languages.
+DIR holds stsb-CODE-dev.csv: the same sentence pairs in each language, so that the sentences of one line are
+translations of one another. In each of ten folds, a model learns from the sentences of nine tenths of the lines. The
+other lines give the share of sentences whose translation is the nearest of all, and Pearson between cosines and scores
+for pairs whose two sentences are in different languages.
 
-The rules cut few of these sentences differently, but any other word gives all words other numbers, and so other first
-vectors. The control tells what that alone does: rule 1 against itself, with other seeds. A fold has 300 sentences, and
-one fold alone may say anything: the first has de, ru .025 lower with eight seeds, the other nine .003 higher.
+The rules split few of these sentences differently, but any different word gives all words other numbers, and so other
+initial vectors. The control shows what that alone does: rule 1 against itself, with other seeds. A fold has 300
+sentences, and a single fold can mislead: with eight seeds, the first has de, ru .025 lower, the other nine .003 higher.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEADER = ("languages", "split differently", "", "found", "Pearson", "found, diff
 
 
 def scores(folder: Path, first: str, second: str, rule: int, seed: int, fold: int) -> tuple[float, float]:
-    """The share of translations that are found, and Pearson, on lines that were not learnt from."""
+    """The share of translations found, and Pearson, on lines that the model has not seen."""
     a, b = (pairs(folder, language) for language in (first, second))
     held_out = np.arange(len(a[2])) % FOLDS == fold
     learnt = np.flatnonzero(~held_out).tolist()
@@ -53,14 +53,14 @@ def tokenizer(rule: int) -> Tokenizer:
 
 
 def cut_differently(folder: Path, languages: Sequence[str]) -> str:
-    """'26 of 6,000': sentences whose words differ between the rules."""
+    """'26 of 6,000': sentences that the two rules split into different words."""
     listed = [text for language in languages for side in pairs(folder, language)[:2] for text in side]
     n = sum(tokenizer(1).words(text) != tokenizer(2).words(text) for text in listed)
     return f"{n} of {len(listed):,}"
 
 
 def difference(more: np.ndarray) -> str:
-    """'+.003 ± .012': the mean over folds (FOLDS,), and half of Student's 95% interval."""
+    """'+.003 ± .012': the mean over folds (FOLDS,), and half the width of Student's 95% interval."""
     half = student.ppf(0.975, len(more) - 1) * more.std(ddof=1) / np.sqrt(len(more))
     return f"{more.mean():+.3f} ± {half:.3f}"
 

@@ -1,14 +1,14 @@
-"""What to do with unknown words: nothing, or give them the vector of something known.
+"""What to do with unknown words: skip them, or give them the vector of something known.
 
     python -m benchmarks.unknown_words MODEL --sts DIR [--write]
     python -m benchmarks.unknown_words MODEL --text FILE [--write]
 
-The vocabulary of MODEL is cut to its most frequent words, or not at all, and the words of the STS sets that it then
+The vocabulary of MODEL is cut to its most frequent words, or kept whole, and the words of the STS sets that it then
 lacks get a vector in one of several ways. Chosen on STS 2012-2013.
 
-With --text, what unknown words cost: FILE (plain or compressed) is encoded with the whole vocabulary and with one that
-is cut so that a fifth of the running words is unknown; and the worst case, where every unknown word is a different one.
-CPU time of one thread, alternating, the shortest of several rounds.
+With --text, the script measures what unknown words cost: FILE (plain or compressed) is encoded with the whole
+vocabulary and with one cut so that a fifth of the running words is unknown; the worst case makes every unknown word a
+different one. CPU time of one thread, alternating, the shortest of several rounds.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from siamese_cbow.evaluation.systems import words_of
 from siamese_cbow.text.row_reader import iter_lines
 
 SIZES = (20_000, 60_000, 140_000)
-N_TEXTS, LENGTH, UNKNOWN_SHARE, ROUNDS = 30_000, 20, 0.2, 9  # texts, words of each, and how often each is timed
+N_TEXTS, LENGTH, UNKNOWN_SHARE, ROUNDS = 30_000, 20, 0.2, 9  # texts, words per text, ..., timing rounds
 COST = "What they cost"  # the section of the page that --text writes
 NGRAMS = "**n-gram vectors and a direction of its own (`ngrams`, default)**"
 Guess = Callable[[Model, Sequence[str]], dict[str, np.ndarray]]  # vectors for unknown words
 
 
 def near_words(k: int, in_common: int, left_over: int = 4) -> Guess:
-    """The mean of the k most frequent words with the longest common beginning."""
+    """The mean of the k most frequent words that share the longest prefix."""
 
     def guess(model: Model, unknown: Sequence[str]) -> dict[str, np.ndarray]:
         beginnings: dict[str, list[int]] = {}
@@ -55,7 +55,7 @@ def near_words(k: int, in_common: int, left_over: int = 4) -> Guess:
 
 
 def two_words(model: Model, unknown: Sequence[str]) -> dict[str, np.ndarray]:
-    """snowboard -> the mean of snow and board, the split whose rarer word is the most frequent."""
+    """snowboard -> the mean of snow and board; of all splits, the one whose rarer word is the most frequent."""
     index, guesses = model.vocabulary.index, {}
     for word in unknown:
         cuts = [(index.get(word[:i], -1), index.get(word[i:], -1)) for i in range(3, len(word) - 2)]
@@ -114,19 +114,19 @@ def extended(model: Model, guess: Guess, words: Sequence[str]) -> tuple[Model, i
 
 
 def fitted(model: Model) -> Model:
-    """The model with n-gram vectors that are fitted to the rows it has; its own may know of rows that were cut off."""
+    """The model with n-gram vectors fitted to its rows; its own may reflect rows that were cut off."""
     info = replace(model.info, unknown_words="ngrams")
     return Model(model.vocabulary, model.rows, model.tokenizer, info, undo=model.undo)
 
 
 def texts_of(path: Path) -> list[list[str]]:
-    """The first words of a file, LENGTH in a text."""
+    """The first words of a file, in texts of LENGTH words."""
     lines = map(str.split, iter_lines(path))
     return list(islice((words[i : i + LENGTH] for words in lines for i in range(0, len(words), LENGTH)), N_TEXTS))
 
 
 def cut_to_unknown(model: Model, texts: Sequence[str]) -> tuple[Model, float]:
-    """The model with as many of its words as leave UNKNOWN_SHARE of the running words unknown, and the share."""
+    """The model cut so that UNKNOWN_SHARE of the running words is unknown, and the share that really is."""
     counts = Counter(word for text in texts for word in model.tokenizer.words(text))
     known = np.cumsum([counts[word] for word in model.vocabulary.words]) / counts.total()
     size = int(np.searchsorted(known, 1 - UNKNOWN_SHARE)) + 1
@@ -134,7 +134,7 @@ def cut_to_unknown(model: Model, texts: Sequence[str]) -> tuple[Model, float]:
 
 
 def every_fifth_word_new(model: Model, texts: Sequence[list[str]]) -> list[str]:
-    """The texts with every fifth word replaced by one that stands nowhere else: eight letters, as words have."""
+    """The texts with every fifth word replaced by a unique one of eight letters, a usual length for words."""
     rng, every = np.random.default_rng(1), round(1 / UNKNOWN_SHARE)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     known = [[word for word in words if word.lower() in model.vocabulary] or ["the"] for words in texts]
@@ -143,19 +143,19 @@ def every_fifth_word_new(model: Model, texts: Sequence[list[str]]) -> list[str]:
 
 
 def ratio(first: Callable[[], object], second: Callable[[], object]) -> float:
-    """Processor time of the first divided by that of the second."""
+    """CPU time of the first divided by that of the second."""
     turns = [[best_of(1, work, time.process_time) for work in (first, second)] for _ in range(ROUNDS)]
     return min(seconds for seconds, _ in turns) / min(seconds for _, seconds in turns)
 
 
 def speed(whole: Model, path: Path, write: bool) -> None:
-    """How fast text with unknown words is encoded, against the same with known ones."""
+    """How fast text with unknown words is encoded, compared with text without them."""
     listed = texts_of(path)
     real = [" ".join(word for word in words if word.lower() in whole.vocabulary) for words in listed]
     cut, share = cut_to_unknown(whole, real)
     new = every_fifth_word_new(whole, listed)
     for model, texts in ((whole, real), (cut, real), (whole, new)):
-        model.encode(texts)  # the kernels are loaded, and the tables made
+        model.encode(texts)  # loads the kernels and makes the tables
     figures = {
         f"{path.name}, known words; vocabulary reduced to {len(cut.vocabulary):,} of them, {share:.0%} unknown": ratio(
             lambda: whole.encode(real, threads=1), lambda: cut.encode(real, threads=1)
@@ -192,7 +192,7 @@ def main() -> None:
         lacking = sum(word not in model.vocabulary for word in tests)
         for name, guess in WAYS.items():
             if guess is regression and size > SIZES[0]:
-                continue  # takes minutes, and did not win where it should
+                continue  # takes minutes, and doesn't win even at the smallest size
             changed, n = extended(model, guess, tests)
             rows.append([f"{size:,}", name, f"{n:,} of {lacking:,}", *(f"{x:.4f}" for x in scores(changed, sets))])
         check = scores(model.with_fallback("prefix"), sets)

@@ -1,12 +1,12 @@
-"""What the rules for words and the language gain: models of rule 1 and rule 2, and the speed of both.
+"""What the rules for words and the language setting gain: models of rule 1 and rule 2, and the speed of both.
 
     python -m benchmarks.word_rules DATA [--megabytes N] [--before SRC] [--only speed] [--write]
 
 DATA is the folder with `languages/`, `corpora/` and `sts/`. Each model is trained with the default settings on at most
-N megabytes of text in its language, and scored on the STS-b dev pairs of that language; English on STS 2012 and 2013.
-"As English" is how any text was treated by default: English sentences and stems.
+N megabytes of text in its language and scored on the STS-b dev pairs of that language; English on STS 2012 and 2013.
+"As English" is how any text was once treated by default: English sentences and stems.
 
-Speed is that of counting words in blocks as `prepare` reads them, in CPU time of one thread. SRC is the source of
+Speed is the speed of counting words in blocks, as `prepare` reads them, in CPU time of one thread. SRC is the source of
 version 0.1.0, whose own code counts by rule 1; processes of both take turns, and the fastest round of each counts.
 """
 
@@ -41,7 +41,7 @@ def paragraphs(path: Path, megabytes: int) -> Iterator[str]:
 
 
 def row(name: str, text: Path, pairs: Path | None, data: Path, megabytes: int) -> list[str]:
-    """A language: rule 1 taken for English, rule 1, rule 2."""
+    """One language: rule 1 with the text taken as English, rule 1, rule 2."""
     cells, language = [], name
     for rule, code in ((1, "en"), (1, language), (2, language)):
         if rule == 1 and code == "en" == language and not cells:
@@ -95,7 +95,7 @@ print(*(len(text) / 1e6 / seconds for seconds in best))
 
 
 def speed(text: bytes, folder: Path, before: Path | None, processes: int = 4) -> list[str]:
-    """Megabytes per second of version 0.1.0, rule 1 and rule 2, and ratios."""
+    """Megabytes per second of version 0.1.0, rule 1 and rule 2, and their ratios."""
     path = folder / "text"
     path.write_bytes(text)
 

@@ -27,11 +27,11 @@ def free_port() -> int:
 
 
 class Nodes:
-    """Raylets of one core each; the first is the head."""
+    """Raylets with one core each; the first is the head."""
 
     def __init__(self, folder: Path, host: str = HOST) -> None:
         self.address, self._folder = f"{host}:{free_port()}", folder
-        self._sockets = tempfile.mkdtemp(prefix="ray")  # a short name: those of sockets end after 107 bytes
+        self._sockets = tempfile.mkdtemp(prefix="ray")  # a short name: socket paths are limited to 107 bytes
         token = folder / "token"
         token.write_text(secrets.token_hex(32))
         self.environment = {
@@ -45,7 +45,7 @@ class Nodes:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, before: Sequence[str] = (), address: str = HOST, **environment: str) -> subprocess.Popen[bytes]:
-        """One more node, by which address others reach it; `before` is a command that runs it."""
+        """Adds a node that others reach at `address`; `before` is a command prefix that runs it."""
         port = self.address.rpartition(":")[2]
         role = ["--address", self.address]
         if not self.processes:
@@ -64,7 +64,7 @@ class Nodes:
         return process
 
     def _wait_for_head(self, process: subprocess.Popen[bytes], before: Sequence[str]) -> None:
-        """Until it answers, asked from where it is; a loaded machine may take minutes."""
+        """Waits until the head answers from the node's point of view; a loaded machine may take minutes."""
         host, _, port = self.address.partition(":")
         ask = f"import socket; socket.create_connection(({host!r}, {port}), 5)"
         for _ in range(300):
@@ -82,7 +82,7 @@ class Nodes:
 
 
 def kill_node(process: subprocess.Popen[bytes]) -> None:
-    """A node goes down at once, with all its workers."""
+    """Kills a node with all its workers at once."""
     try:
         family = [*psutil.Process(process.pid).children(recursive=True)]
     except psutil.NoSuchProcess:
@@ -97,7 +97,7 @@ def kill_node(process: subprocess.Popen[bytes]) -> None:
 
 
 def kill_worker(nodes: Nodes, work: str) -> int:
-    """Kills processes that do a kind of work, "ray::scan"; how many."""
+    """Kills the processes that do a kind of work, such as "ray::scan"; returns how many."""
     n = 0
     for node in nodes.processes:
         if node.poll() is not None:
@@ -115,7 +115,7 @@ def kill_worker(nodes: Nodes, work: str) -> int:
 
 
 class Accident:
-    """A progress that lets something happen after so many steps, once; keeps what was said."""
+    """Progress that triggers something once, after so many steps, and keeps the messages."""
 
     def __init__(self, after: int, what: Callable[[], object]) -> None:
         self._after, self._what = after, what

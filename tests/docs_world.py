@@ -1,4 +1,4 @@
-"""The files that the pages of docs/ talk about, small: texts, tables, streams and models under the names they use."""
+"""Small versions of the files that the docs mention: texts, tables, streams and models under the same names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAIRS = [("a man plays guitar", "someone plays an instrument", 4), ("the house i
 
 
 def write_world(folder: Path) -> None:
-    """`write_world(path)`: what a reader of the pages has in the working directory."""
+    """`write_world(path)`: writes what a reader of the pages has in the working directory."""
     text = "\n\n".join([STORY * 2] * 30) + "\n"
     for name in ("books", "docs", "mytexts", "notes", "speeches"):
         (folder / name).mkdir()

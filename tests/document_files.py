@@ -1,4 +1,4 @@
-"""Documents that tests write themselves."""
+"""Documents written by the tests themselves."""
 
 from __future__ import annotations
 

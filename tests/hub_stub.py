@@ -1,4 +1,4 @@
-"""A server on loopback with as much of the Hugging Face Hub as uploading and downloading a model takes."""
+"""A loopback server with as much of the Hugging Face Hub as uploading and downloading a model needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMIT = "c" * 40
 
 
 class Hub(ThreadingHTTPServer):
-    """Keeps the files of each repository in memory, and what was asked of it."""
+    """Keeps the files of each repository, and a log of requests, in memory."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""A small model with all that can go wrong in its words, for the tests of other libraries."""
+"""A small model with every difficult kind of word, for the tests of other libraries."""
 
 from __future__ import annotations
 

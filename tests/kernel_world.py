@@ -1,4 +1,4 @@
-"""A small corpus and the numbers that kernels take, for the tests of kernels."""
+"""A small corpus and the arrays that kernels take, for the kernel tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes pickles as Python 2 wrote them, in its oldest and its newest protocol: its strings were bytes."""
+"""Writes pickles like Python 2, whose strings were bytes, in its oldest and its newest protocol."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 
 def python2_pickle(value: Any, *, protocol: int = 2) -> bytes:
-    """What `cPickle.dumps` of Python 2.7 wrote, but for the memo, which no reader needs."""
+    """What `cPickle.dumps` of Python 2.7 wrote, except for the memo, which no reader needs."""
     write = _protocol_0 if protocol == 0 else _protocol_2
     return (b"\x80\x02" if protocol == 2 else b"") + write(value) + b"."
 
 
 def python2_npy(array: np.ndarray) -> bytes:
-    """What `numpy.save` wrote under Python 2 for an array of objects."""
+    """What `numpy.save` wrote under Python 2 for an object array."""
     shape = "".join(f"{n}L, " for n in array.shape)
     header = f"{{'descr': '|O', 'fortran_order': False, 'shape': ({shape}), }}"
     header += " " * (-(10 + len(header) + 1) % 16) + "\n"

@@ -1,4 +1,4 @@
-"""A small text and small STS sets, for the tests of reports."""
+"""A small text and small STS sets, for the report tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ TOPICS = {
     "sea": ["boat", "wave", "sail", "harbour", "fish", "anchor", "storm", "deck"],
 }
 COMMON = ["the", "a", "and", "of", "her", "me", "she", "he"]
-# Names of real sets, so that the paper's figures stand beside them; 2013 SMT is missing, as it always is at first.
+# Names of real sets, so that the paper's figures appear next to them; 2013 SMT is missing, as always at first.
 SETS = {2012: ["MSRpar", "MSRvid"], 2013: ["FNWN", "headlines"], 2014: ["OnWN", "images"], 2015: ["belief"]}
 
 
 def write_text(path: Path, *, n_documents: int = 80, seed: int = 1) -> None:
-    """Documents of one topic each, a sentence a line, an empty line between documents."""
+    """Writes documents of one topic each, one sentence per line, with an empty line between documents."""
     rng = np.random.default_rng(seed)
     with path.open("w") as file:
         for i in range(n_documents):
@@ -27,7 +27,7 @@ def write_text(path: Path, *, n_documents: int = 80, seed: int = 1) -> None:
 
 
 def write_sts(folder: Path, *, n_pairs: int = 20, seed: int = 2) -> None:
-    """Pairs that are similar as far as they share a topic and words. Half of 2015 has no score."""
+    """Writes pairs that are similar if they share a topic and words. Half of 2015 has no score."""
     rng = np.random.default_rng(seed)
     for year, names in SETS.items():
         (folder / str(year)).mkdir(parents=True)
@@ -51,7 +51,7 @@ def texts(words: list[str], n: int = 30) -> list[str]:
 
 
 def write_tasks(folder: Path) -> None:
-    """A small task of each kind."""
+    """Writes a small task of each kind."""
     transfer, collection = folder / "transfer", folder / "retrieval" / "toy"
     for each in (transfer, collection, folder / "documents"):
         each.mkdir(parents=True)

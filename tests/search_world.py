@@ -1,4 +1,4 @@
-"""A toy world to search in: three topics with words that point three ways, and texts with known answers."""
+"""A toy world to search in: three topics whose words point in three directions, and texts with known answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMON = ["the", "a", "of", "in", "."]
 
 
 def topic_model(dim: int = 24, seed: int = 1) -> Model:
-    """Words of one topic have cosines of about .8, those of different topics about 0; common words are short."""
+    """Words of one topic have cosines of about .8, words of different topics about 0; common words are short."""
     rng = np.random.default_rng(seed)
     centres = np.linalg.qr(rng.standard_normal((dim, len(TOPICS))))[0].T
     words, rows = [*COMMON], [*(0.1 * rng.standard_normal((len(COMMON), dim)) / dim**0.5)]
@@ -32,7 +32,7 @@ def topic_model(dim: int = 24, seed: int = 1) -> Model:
 
 
 def topic_lines(n: int, seed: int = 2, *, empty: float = 0.05) -> list[str]:
-    """`n` lines of 1 to 12 words, some without any, some with unknown words."""
+    """`n` lines of 1 to 12 words, some empty, some with unknown words."""
     rng = np.random.default_rng(seed)
     lines = []
     for _ in range(n):
@@ -51,7 +51,7 @@ def write_lines(path: Path, lines: list[str]) -> Path:
 
 
 def exact(model: Model, query: str, lines: list[str], k: int, mode: str = "hybrid") -> list[tuple[int, float]]:
-    """Line numbers from 1 and scores of the k best lines, by the definition, written out; at most SAMPLE lines."""
+    """Line numbers from 1 and scores of the k best lines, straight from the definition; at most SAMPLE lines."""
     words = list(map(model.tokenizer.words, lines))
     lengths = np.array([len(each) for each in words])
     terms = Counter(_stems(model, query))

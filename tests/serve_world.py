@@ -1,4 +1,4 @@
-"""What the tests of the server share: a tiny model with a known answer, and a real server on a free port."""
+"""Helpers of the server tests: a tiny model with a known answer, and a real server on a free port."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from siamese_cbow import Model, Vocabulary
 
-# Three groups of words, each around a direction of its own; the rarer a word, the longer its vector.
+# Three groups of words, each around its own direction; the rarer a word, the longer its vector.
 GROUPS = [
     ["the", "a", "of", "and", ".", ","],
     ["cat", "dog", "kitten", "puppy", "animal", "pet", "purrs", "barks"],
@@ -27,7 +27,7 @@ DIM = 24
 
 
 def toy_model(seed: int = 1, *, info: dict[str, object] | None = None) -> Model:
-    """`toy_model().neighbours("cat")`: first of all words of the same group."""
+    """`toy_model().neighbours("cat")`: words of the same group come first."""
     rng = np.random.default_rng(seed)
     rows = []
     for number, group in enumerate(GROUPS):
@@ -40,7 +40,7 @@ def toy_model(seed: int = 1, *, info: dict[str, object] | None = None) -> Model:
 
 
 class Running:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self.process, self.url = process, url
@@ -57,7 +57,7 @@ class Running:
         return int(self.url.rpartition(":")[2])
 
     def stop(self) -> str:
-        """Sends SIGTERM, waits for the end, and gives what was written to standard error."""
+        """Sends SIGTERM, waits for the end, and returns standard error."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         self.process.wait(600)
@@ -67,7 +67,7 @@ class Running:
 
 @contextmanager
 def running(*arguments: str | Path, **environment: str) -> Iterator[Running]:
-    """`siamese-cbow serve ARGUMENTS` on a free port, stopped at the end of the block."""
+    """Runs `siamese-cbow serve ARGUMENTS` on a free port and stops it at the end of the block."""
     command = [sys.executable, "-W", "ignore", "-m", "siamese_cbow", "serve", "--port", "0", *map(str, arguments)]
     with started(command, **environment) as server:
         yield server
@@ -75,7 +75,7 @@ def running(*arguments: str | Path, **environment: str) -> Iterator[Running]:
 
 @contextmanager
 def started(command: list[str], **environment: str) -> Iterator[Running]:
-    """The server that a command starts, stopped at the end of the block."""
+    """Starts a server with a command and stops it at the end of the block."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
     assert process.stderr is not None
     line = process.stderr.readline()

@@ -1,4 +1,4 @@
-"""Streams of made-up words, frequent and rare ones as in real text."""
+"""Streams of made-up words, frequent and rare as in real text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from siamese_cbow.text.records import TextSettings
 
 
 def prepared_lines(folder: Path, *, n_words: int, n_lines: int) -> Path:
-    """The folder of a stream of lines of eight words, in documents of forty lines."""
+    """The folder of a stream with lines of eight words, in documents of forty lines."""
     rng = np.random.default_rng(0)
     lines = [" ".join(f"w{i}" for i in rng.zipf(1.4, 8) % n_words) for _ in range(n_lines)]
     (folder / "text.txt").write_text("\n".join(line if i % 40 else "" for i, line in enumerate(lines)))

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: it knows every benchmark, and what each needs."""
+"""`python -m benchmarks` knows every benchmark and its inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import benchmarks.__main__ as every
 from benchmarks.__main__ import BUILT, COMMANDS, ELSEWHERE, INPUTS, MADE, Places, named
 
 SCRIPTS = Path(every.__file__).parent
-NOT_MEASURED = {"__main__", "build_pretrained", "summary"}  # the last one is always run
+NOT_MEASURED = {"__main__", "build_pretrained", "summary"}  # `summary` always runs
 
 
 def test_no_benchmark_is_forgotten() -> None:
@@ -18,12 +18,12 @@ def test_no_benchmark_is_forgotten() -> None:
     assert listed | {ELSEWHERE.split(",")[0]} == runnable - NOT_MEASURED
 
 
-def test_all_that_commands_name_can_be_found_or_made() -> None:
+def test_everything_that_commands_name_can_be_found_or_made() -> None:
     sources = [*map(named, COMMANDS), *map(named, MADE.values()), *(sources for sources, _ in BUILT.values())]
     assert {name for names in sources for name in names} <= {*INPUTS, *MADE, *BUILT, "work"}
 
 
-def test_missing_files_are_named_through_what_is_made_of_them(tmp_path: Path) -> None:
+def test_missing_files_are_named_for_derived_inputs(tmp_path: Path) -> None:
     places = Places(tmp_path / "data", tmp_path / "work")
     assert places.lacking(["reproduced/wikipedia"]) == {INPUTS["wikipedia"]}
     assert places.lacking(["streams/captions", "sts"]) == {INPUTS["flickr"], INPUTS["coco"], "sts"}
@@ -32,7 +32,7 @@ def test_missing_files_are_named_through_what_is_made_of_them(tmp_path: Path) ->
 
 
 def test_inputs_are_made_once_in_the_work_folder(tmp_path: Path) -> None:
-    data, work = tmp_path / "some data", tmp_path / "work"  # a space in a path is no end of an argument
+    data, work = tmp_path / "some data", tmp_path / "work"  # a space in a path doesn't end an argument
     (data / "corpora").mkdir(parents=True)
     (data / INPUTS["wikipedia"]).write_bytes(lzma.compress(b"The cat sat. The dog ran away.\n\n" * 20))
     half = Path(Places(data, work)["half/wikipedia.txt"])

@@ -1,4 +1,4 @@
-"""The shape of the package: rooms in one order, sealed but for the names on their maps, without cycles.
+"""The architecture of the package: rooms in one order, closed except for the names on their maps, without cycles.
 
 A room is a folder of the package. The docstring of its `__init__` is its map: one line per module, in the order of
 the flow, with what the module does and, in square brackets, the names that other rooms may import from it.
@@ -6,7 +6,7 @@ the flow, with what the module does and, in square brackets, the names that othe
     tokenizer   text -> words, in plain Python [Tokenizer, RULE]
     characters  classes of code points
 
-Here `words.tokenizer.Tokenizer` may be used everywhere to the right of `words`, and `words.characters` only inside.
+Here any room to the right of `words` may use `words.tokenizer.Tokenizer`; only `words` itself uses `words.characters`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ import siamese_cbow
 
 PACKAGE = Path(siamese_cbow.__file__).parent
 
-# Left to right is the direction of imports.
+# Rooms import from rooms to their left.
 ROOMS = (
     *("base", "machine", "text", "words", "stream", "kernels", "model", "transform", "formats", "training"),
     *("baselines", "evaluation", "retrieval", "integrations", "paper", "serve", "cluster", "cli"),
 )
-ROOT = {"__init__", "__main__", "errors", "progress"}  # modules beside the rooms
-# Methods of a model that belong to later rooms (`model.compress`) go through the public door, and only they do.
+ROOT = {"__init__", "__main__", "errors", "progress"}  # modules outside the rooms
+# Only model methods that belong to later rooms (`model.compress`) go through the public door.
 USERS_OF_THE_DOOR = {"model.model"}
 
 LONGEST = 300  # lines of a module
-# as many as there are: the next one needs a reason, or takes the place of another
+# the current number: one more needs a reason, or replaces another
 MOST_MODULES = 226
 
 HEAVY = {"numba", "torch", "gensim", "ray", "matplotlib", "pyarrow", "scipy", "rich", "sentencex", "tokenizers"}
@@ -65,7 +65,7 @@ PATHS = {dotted(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 @cache
 def imports(module: str) -> tuple[Import, ...]:
-    """All imports of the package's own modules, also those inside functions and for type checkers only."""
+    """All imports of the package's own modules, including those inside functions and for type checkers only."""
     return tuple(_imports(module, ast.parse(PATHS[module].read_text("utf-8"))))
 
 
@@ -86,7 +86,7 @@ def _imports(module: str, tree: ast.AST) -> Iterator[Import]:
 def doors(room: str) -> dict[str, set[str]]:
     """What the map of a room lists: {"tokenizer": {"Tokenizer", "RULE"}, "characters": set()}."""
     text = ast.get_docstring(ast.parse(PATHS[room].read_text("utf-8"))) or ""
-    lines = re.sub(r"\n {6,}(?=\S)", " ", text).splitlines()  # a long line goes on with a deeper indent
+    lines = re.sub(r"\n {6,}(?=\S)", " ", text).splitlines()  # a long line continues with a deeper indent
     entries = (re.fullmatch(r"    (\w+)/?  +(.*?)(?: \[([\w, ]+)\])?", line) for line in lines)
     return {entry[1]: set(re.findall(r"\w+", entry[3] or "")) for entry in entries if entry}
 
@@ -95,7 +95,7 @@ def room_of(module: str) -> str:
     return module.partition(".")[0]
 
 
-def test_only_four_modules_stand_beside_the_rooms() -> None:
+def test_only_four_modules_are_outside_the_rooms() -> None:
     assert {module for module in PATHS if "." not in module} == {*ROOT, *ROOMS}
 
 
@@ -131,7 +131,7 @@ def test_imports_point_one_way(room: str) -> None:
 def test_rooms_are_entered_by_their_doors(room: str) -> None:
     wrong = []
     for use in (use for module in PATHS for use in imports(module) if room_of(use.source) == room):
-        if room_of(use.module) != room and use.source != room:  # what stands in the `__init__` itself is open
+        if room_of(use.module) != room and use.source != room:  # names defined in the `__init__` itself are open
             folder, _, name = use.source.rpartition(".")
             if not use.name or use.name not in doors(folder or room).get(name, set()):
                 wrong.append(use)
@@ -164,7 +164,7 @@ def test_no_cycles(room: str) -> None:
 
 
 def test_inner_functions_are_called_by_kernels_only() -> None:
-    """From Python such a function would be compiled once more, in every process (see `machine.compiling.inner`)."""
+    """Called from Python, such a function would be compiled again in every process (see `machine.compiling.inner`)."""
     trees = {module: ast.parse(path.read_text("utf-8")) for module, path in PATHS.items()}
     inner = {(module, name) for module, tree in trees.items() for name, how in _decorated(tree) if how == "inner"}
     for module, tree in trees.items():
@@ -183,7 +183,7 @@ def _decorated(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _plain_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a module outside of compiled functions."""
+    """The nodes of a module outside compiled functions."""
     for node in ast.iter_child_nodes(tree):
         if not {how for _, how in _decorated(node)} & {"njit", "inner"}:
             yield node

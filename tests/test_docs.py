@@ -1,4 +1,4 @@
-"""README and docs: commands parse, names exist, links lead somewhere, and the page on formats describes real files."""
+"""README and docs: commands parse, names exist, links work, and the page on formats describes real files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """The arguments of each `siamese-cbow ...` in the blocks of a page; of a pipeline, those of its first command."""
+    """The arguments of each `siamese-cbow ...` in the blocks of a page; for a pipeline, those of its first command."""
     lines = [line.removeprefix("$ ") for text in blocks(page, "console", "text", "") for line in text.splitlines()]
     calls = [line[line.index(PROGRAM) :] for line in lines if re.match(rf"(?:\S.* && |export \S+ )?{PROGRAM}\w", line)]
     split = [shlex.split(call, comments=True)[1:] for call in calls]
@@ -57,7 +57,7 @@ def test_commands_have_the_options_that_are_shown(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_options_in_the_text_exist(page: Path) -> None:
-    """`--layout`, also between commands; those of pip, docker and other programs are not ours to know."""
+    """`--layout`, also between commands; options of pip, docker and other programs are not checked."""
     parent = group.make_context("siamese-cbow", [next(iter(COMMANDS))])
     known = {"--version"}
     for name in COMMANDS:
@@ -111,14 +111,14 @@ QUOTED = {"evaluation.md"}  # the paper's figures, and what `evaluate random` pr
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in QUOTED], ids=lambda page: page.name)
 def test_scores_are_those_of_the_results(page: Path) -> None:
-    """Each score in the text or in a table is in a page of results/ that is named on the same page, up to rounding."""
+    """Each score in text or tables is, up to rounding, on a results/ page that the same page names."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
     named = {ROOT / "results" / path for name in re.findall(r"results/([\w-]+)", text)
              for path in (f"{name}.md", f"{name}/report.md")}  # fmt: skip
     known = "".join(path.read_text("utf-8") for path in named if path.is_file())
     measured = [float(number) for number in re.findall(r"(?<![\d.])\d*\.\d+", known)]
-    shown = {score for score in SCORE.findall(text) if 0.1 <= float(score) <= 0.95}  # others are settings, too
+    shown = {score for score in SCORE.findall(text) if 0.1 <= float(score) <= 0.95}  # other numbers may be settings
     stale = [
         score
         for score in shown
@@ -140,7 +140,7 @@ VECTORS = np.array([[1, 0, 0.5], [0, 1, -0.25], [0.6, -1.0, 0.25]], np.float32)
 
 
 def tensors(path: Path) -> dict[str, np.ndarray]:
-    """A safetensors file by its own definition: eight bytes of length, JSON, numbers."""
+    """A safetensors file by its definition: eight bytes of length, JSON, numbers."""
     data = path.read_bytes()
     length = int.from_bytes(data[:8], "little")
     kinds = {"F32": np.float32, "F16": np.float16, "I8": np.int8, "U8": np.uint8, "F64": np.float64}
@@ -223,7 +223,7 @@ def test_no_columns_of_parameters_are_left(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cluster", "scaling"])
 def test_tables_of_figures_are_those_of_the_results(name: str) -> None:
-    """A table that has the header of a table in results/ has rows of that page only."""
+    """A table with the header of a table in results/ has only rows of that page."""
     pages = [path.read_text("utf-8").splitlines() for path in sorted((ROOT / "results").glob("*.md"))]
     measured = {line for page in pages for line in page if line.startswith("|")}
     text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")

@@ -1,7 +1,7 @@
-"""The pages of docs/ are run: their commands and Python in the order of the page, on small files with the same names.
+"""The docs are executed: the commands and Python of each page, in order, on small files with the same names.
 
-Each page has its own folder. What is not run is in SKIPPED, with the test that covers it. Other tests run README.md
-(`test_readme`), interop.md (`test_docs_interop`) and the examples at a prompt in text.md (`test_corpus`).
+Each page has its own folder. SKIPPED lists what is not run, with the test that covers it. Other tests run README.md
+(`test_readme`), interop.md (`test_docs_interop`) and the interactive examples in text.md (`test_corpus`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SKIPPED = {
     "OpenAI(": "needs a server: below",
     "pyarrow is not installed": "needs an environment without the extra: tests/test_extras.py",
 }
-SHOWN = ("pretrained.md",)  # pages whose output depends on the packaged model alone, and must be up to date
+SHOWN = ("pretrained.md",)  # pages whose output depends only on the packaged model and must be up to date
 UPDATE = "run: python tools/docs_sessions.py"
 
 
@@ -60,7 +60,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def left_to_the_reader() -> dict[str, Any]:
-    """The names that pages use without saying where they come from."""
+    """The names that pages use without defining them."""
     streams = {name: sc.Stream.load(f"data/{name}") for name in ("wikipedia", "captions", "novels")}
     texts = {"headlines": ["Taxes rise again", "The house is old"] * 50, "sets": sc.sts("data/sts")}
     return {"sc": sc, "np": np, "model": sc.load("models/books"), "stream": streams["wikipedia"], **streams, **texts}
@@ -71,7 +71,7 @@ def is_skipped(text: str) -> bool:
 
 
 def sessions(block: str) -> Iterator[tuple[str, str]]:
-    """The commands of a block, each with the output that is shown below it."""
+    """The commands of a block, each with the output shown below it."""
     command, shown = "", ""
     for line in [*block.splitlines(), "$ "]:
         typed = line.removeprefix("$ ")
@@ -95,7 +95,7 @@ def run_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def is_like(got: str, shown: str) -> bool:
-    """Whether two outputs are the same but for the last digits of their numbers."""
+    """Whether two outputs are equal up to the last digits of their numbers."""
     numbers = [[float(number.replace(",", "")) for number in NUMBER.findall(text)] for text in (got, shown)]
     return NUMBER.sub("0", got) == NUMBER.sub("0", shown) and numbers[0] == pytest.approx(numbers[1], rel=1e-3)
 
@@ -111,7 +111,7 @@ def test_page(
     monkeypatch.delenv("SIAMESE_CBOW_MODEL", raising=False)
     names = left_to_the_reader()
     for name in OUTPUT.findall(text):
-        shutil.rmtree(name, ignore_errors=True)  # the page makes it
+        shutil.rmtree(name, ignore_errors=True)  # the page makes this folder
     checks: dict[str, Callable[[str], Any]] = {"toml": checked_recipe, "json": json.loads}
     for kind, block in BLOCK.findall(text):
         if kind == "python" and ">>>" not in block and not is_skipped(block):
@@ -132,7 +132,7 @@ def checked_recipe(block: str) -> None:
 
 @pytest.mark.slow
 def test_the_server_answers_as_shown() -> None:
-    """The requests of serve.md, to a server with the packaged model."""
+    """The requests of serve.md, sent to a server with the packaged model."""
     pytest.importorskip("openai", reason="OpenAI's client is in the extra test", exc_type=ImportError)
     text = (ROOT / "docs" / "serve.md").read_text("utf-8")
     requests = re.findall(r"^\$ curl localhost:8080(\S+) --json '(.*)'\n(.+)$", text, re.MULTILINE)

@@ -1,6 +1,6 @@
-"""Docstrings are run: where one says "`code` -> value", and both can be evaluated, the value must be true.
+"""Docstrings are executed: if one says "`code` -> value" and both can be evaluated, the value must be right.
 
-An example counts when its code is an expression of names that the module knows, and its value is a Python literal
+An example counts if its code is an expression of names that the module knows, and its value is a Python literal
 (numbers may be rounded). Examples with other names (`model`, `stream`, ...) or with paths are for readers only.
 """
 
@@ -40,7 +40,7 @@ def examples() -> Iterator[tuple[str, str, str]]:
 
 
 def literal(value: str) -> Any:
-    """The value of a literal, also where prose follows it: "3, rounded" -> 3; ValueError where it is none."""
+    """The value of a literal, even if prose follows: "3, rounded" -> 3; ValueError if there is none."""
     for text in (value, value.rstrip(" .:"), *(value[: match.start()] for match in re.finditer(r"[,:.] ", value))):
         try:
             return ast.literal_eval(text.strip())
@@ -55,7 +55,7 @@ def can_run(module: str, code: str, value: str) -> bool:
         literal(value)
     except (SyntaxError, ValueError):
         return False
-    if re.search(r"\b(read|open|load|find|convert)\w*\(", code) or "..." in value:  # what needs files, or is cut short
+    if re.search(r"\b(read|open|load|find|convert)\w*\(", code) or "..." in value:  # needs files, or is abbreviated
         return False
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     try:
@@ -69,7 +69,7 @@ RUN = sorted({example for example in examples() if can_run(*example)})
 
 
 def is_shown(result: Any, expected: Any) -> bool:
-    """Whether a result is what a docstring shows, numbers rounded as they are there."""
+    """Whether a result is the one in the docstring, with numbers rounded as there."""
     if isinstance(result, np.ndarray):
         result = result.tolist()
     if isinstance(result, Iterator):

@@ -1,4 +1,4 @@
-"""What works without extras, and what a missing one says."""
+"""What works without extras, and the error messages of missing ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from siamese_cbow.text import FORMATS
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 FOR_DEVELOPERS = {"bench", "docs", "soak", "test"}
-# Whatever an extra brings, by the names under which it is imported.
+# Everything that an extra installs, by import name.
 OPTIONAL = (
     *("fsspec", "gensim", "huggingface_hub", "httptools", "ipywidgets", "jinja2", "langchain_core", "matplotlib"),
     *("model2vec", "msgspec", "mteb", "onnx", "orjson", "pandas", "polars", "prometheus_client", "psutil", "pyarrow"),
@@ -30,7 +30,7 @@ OPTIONAL = (
     *("tokenizers", "torch", "umap", "usearch", "uvicorn"),
 )
 
-# Runs commands one after the other in one process, from which optional libraries are hidden as if not installed.
+# Runs commands in one process that hides optional libraries, as if they weren't installed.
 PROGRAM = """
 import contextlib, io, json, sys
 hidden, commands = set(json.loads(sys.argv[1])), json.loads(sys.argv[2])
@@ -73,7 +73,7 @@ def outcomes(folder: Path, commands: list[list[str]], hidden: tuple[str, ...] = 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)  # what to type depends on where one is
+    monkeypatch.chdir(tmp_path)  # the command to type depends on the working directory
     zstd = pytest.importorskip("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
     texts = [
         f"The {who} {what} number {i}. It was a {who} of ours."
@@ -170,7 +170,7 @@ def test_a_missing_extra_names_itself_and_what_to_type(folder: Path) -> None:
 
 def test_what_groups_and_compares_is_missed_before_the_text_is_read(folder: Path) -> None:
     (folder / "many.txt").write_text("".join(f"The cat of street {i} sat down.\n" for i in range(5_000)))
-    (folder / "unread.csv").write_text("id,body\n1,a\n")  # an error of its own, if it were read
+    (folder / "unread.csv").write_text("id,body\n1,a\n")  # reading it would be another error
     grouped, compared, few = outcomes(
         folder, [["cluster", "unread.csv"], ["dedup", "many.txt", "unread.csv"], ["dedup", "a.txt"]]
     )
@@ -180,7 +180,7 @@ def test_what_groups_and_compares_is_missed_before_the_text_is_read(folder: Path
     assert "usearch" not in few.err
 
 
-def test_pdfs_of_a_folder_are_left_out_and_said(folder: Path) -> None:
+def test_pdfs_of_a_folder_are_left_out_and_reported(folder: Path) -> None:
     (folder / "a.parquet").unlink()
     (result,) = outcomes(folder, [["search", "cat", "."]])
     assert result.code == 0

@@ -1,4 +1,4 @@
-"""What is shipped: the wheel, the source distribution, the container and the forms of the repository."""
+"""What ships: the wheel, the source distribution, the container and the forms of the repository."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def tracked(*folders: str) -> set[str]:
-    """The files of the repository below some folders; those that are new and not committed yet included."""
+    """The files of the repository below some folders, including new ones that are not committed yet."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *folders]
     done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:

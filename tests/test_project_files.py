@@ -1,4 +1,4 @@
-"""Files beside the package say the same as the package."""
+"""Files outside the package agree with the package."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def test_the_reference_has_every_public_name() -> None:
     "page", ["README.md", "docs/how-it-works.md", "docs/training.md", "results/pretrained.md",
              "results/quality_search.md", "results/reproduce-novels/report.md"],
 )  # fmt: skip
-def test_what_settings_were_chosen_on_is_said_in_one_way(page: str) -> None:
+def test_pages_say_in_one_way_what_settings_were_chosen_on(page: str) -> None:
     assert TUNING.rstrip(".") in " ".join((ROOT / page).read_text("utf-8").split())
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
-def test_what_a_benchmark_imports_of_ours_is_there(script: Path) -> None:
-    """They are run by hand, and rarely: a name that has moved would be found out months later."""
+def test_our_modules_have_what_benchmarks_import(script: Path) -> None:
+    """Benchmarks rarely run, so a renamed import would go unnoticed for months."""
     for node in ast.walk(ast.parse(script.read_text("utf-8"))):
         module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
         names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
-        if module.startswith("benchmarks."):  # not imported: it may need libraries that only benchmarks do
+        if module.startswith("benchmarks."):  # not imported: it may need libraries that only benchmarks use
             text = (ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8")
             assert all(re.search(rf"^(class |def |[\w, ]+, )?{name}\b", text, re.M) for name in names), module
         elif module.startswith("siamese_cbow"):

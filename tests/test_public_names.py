@@ -1,4 +1,4 @@
-"""The public names: what `__all__` lists is what can be imported, sorted, and documented."""
+"""The public names: everything in `__all__` can be imported, is sorted, and is documented."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "readme_session.py"))
 
 @pytest.mark.slow
 def test_the_sessions_print_what_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this environment, or, where INSTALL_TESTS asks for it, in an empty one: the first command needs no extra."""
+    """In this environment or, if INSTALL_TESTS is set, in an empty one: the first command needs no extra."""
     for name in ("PYTHONPATH", "SIAMESE_CBOW_MODEL"):
         monkeypatch.delenv(name, raising=False)
     if os.environ.get("INSTALL_TESTS"):
@@ -34,7 +34,7 @@ def test_the_sessions_print_what_readme_shows(tmp_path: Path, monkeypatch: pytes
 
 
 def wheel_of_the_sdist(folder: Path) -> Path:
-    """What a release would publish: the source distribution, and the wheel built from that and nothing else."""
+    """What a release would publish: the source distribution, and the wheel built from it alone."""
     sdist = built("build_sdist", folder)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, sdist]
     subprocess.run(command, cwd=folder, check=True)

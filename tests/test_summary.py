@@ -1,4 +1,4 @@
-"""The summary of the benchmarks: it reads the figures of the results pages and flags those that moved."""
+"""The benchmark summary reads the figures on the results pages and flags those that moved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def figure(row: str, column: str = "words/s", heading: str = "", absolute: float
 
 
 def test_a_figure_is_found_in_its_table() -> None:
-    assert value(figure("ours"), PAGE) == 1234.5  # not the row that only begins so
+    assert value(figure("ours"), PAGE) == 1234.5  # not the row that only begins with it
     assert value(figure("ours", "CPU"), PAGE) == 8
     assert value(figure("ours, from"), PAGE) == 3.5
     assert value(figure("ours | b"), PAGE) == 6

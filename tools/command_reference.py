@@ -15,7 +15,7 @@ TARGET = Path(__file__).parents[1] / "docs" / "commands.md"
 
 
 def reference() -> str:
-    """The page, 100 columns wide whatever the terminal."""
+    """The page, 100 columns wide on any terminal."""
     parts = ["# Commands\n\nWhat `--help` says, written by `tools/command_reference.py`.\n"]
     parent = group.make_context("siamese-cbow", [next(iter(COMMANDS))])
     for name in COMMANDS:

@@ -1,11 +1,11 @@
-"""Makes lists of the parameters in docstrings, for the page of the Python API (an extension of griffe, see mkdocs.yml).
+"""Turns the parameters in docstrings into lists for the page of the Python API (a griffe extension, see mkdocs.yml).
 
     sentences   a string, or many            - **sentences**: a string, or many
     threads     number of threads;     ->    - **threads**: number of threads; all cores by default
                 all cores by default
 
-In the source they stand in two columns, which Markdown would run together into one paragraph. Examples with >>>, which
-Markdown would take for quotations, become code.
+In the source they are in two columns, which Markdown would join into one paragraph. Examples with >>>, which Markdown
+would read as quotations, become code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 try:
     from griffe import Extension
-except ImportError:  # only where docs are built
+except ImportError:  # installed only where the docs are built
     Extension = object  # type: ignore[assignment,misc]
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _paragraph(part: str) -> str:
 
 
 class Parameters(Extension):
-    """Called by griffe for each object that it has read."""
+    """Called by griffe for each object that it has loaded."""
 
     def on_instance(self, *, obj: Object, **_: Any) -> None:
         """Rewrites the docstring."""

@@ -1,9 +1,9 @@
-"""Adds the pages and figures of results/ to the site of docs/, and links to them (a hook of mkdocs, see mkdocs.yml).
+"""Adds the pages and figures of results/ to the docs site and links to them (a hook of mkdocs, see mkdocs.yml).
 
     `results/train.md`                 ->   a link to that page
-    ![...](../results/compress.svg)    ->   the same figure, where the site has it
+    ![...](../results/compress.svg)    ->   the same figure at its place in the site
 
-In the repository results/ stands next to docs/, outside the folder that mkdocs reads.
+In the repository, results/ is next to docs/, outside the folder that mkdocs reads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMED = re.compile(r"(?<!\[)`(results/[\w/-]+)(\.md)?`")
 
 
 def linked(text: str, root: Path = ROOT) -> str:
-    """The Markdown of a page of docs/ with its mentions of results/ as links."""
+    """The Markdown of a docs page with its mentions of results/ turned into links."""
     return NAMED.sub(lambda match: _link(match[1], root) or match[0], text).replace("](../results/", "](results/")
 
 

@@ -1,4 +1,4 @@
-"""Runs the sessions of docs/ that depend on the packaged model alone, and writes what they print.
+"""Runs the sessions in docs/ that depend only on the packaged model, and writes their output.
 
 python tools/docs_sessions.py
 
@@ -30,7 +30,7 @@ TEXTS = ("A man plays a guitar", "Someone is playing an instrument")
 
 
 def sessions(page: str) -> str:
-    """A page with the output that its commands have now."""
+    """A page with the current output of its commands."""
     with tempfile.TemporaryDirectory() as folder:
         output("siamese-cbow demo --text speeches", Path(folder), PROGRAMS)
 
@@ -42,7 +42,7 @@ def sessions(page: str) -> str:
 
 
 def requests(page: str) -> str:
-    """The page of the server with the answers it gives now."""
+    """The page of the server with its current responses."""
     app = build({"siamese-cbow": sc.load()}, warm=False)
 
     async def answer(path: str, body: str) -> str:

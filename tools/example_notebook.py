@@ -1,4 +1,4 @@
-"""Runs `docs/examples/tour.ipynb` from top to bottom and keeps its outputs; `tests/model/test_notebook.py` runs it too.
+"""Runs `docs/examples/tour.ipynb` from top to bottom and saves its outputs; `tests/model/test_notebook.py` runs it too.
 
 python tools/example_notebook.py
 """
@@ -22,7 +22,7 @@ def run(folder: Path) -> Any:
 
 
 def tidy(notebook: Any) -> Any:
-    """Without what changes from run to run and shows nothing in a file: progress bars, times, versions."""
+    """Removes what changes from run to run and shows nothing in a file: progress bars, times, versions."""
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
     for cell in notebook.cells:

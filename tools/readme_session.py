@@ -1,10 +1,10 @@
-"""Runs the sessions of README.md and writes what they print; `tests/test_readme.py` fails when it is out of date.
+"""Runs the sessions in README.md and writes their output; `tests/test_readme.py` fails when it is out of date.
 
 python tools/readme_session.py
 
-A session is a `console` block. Its commands run in the order of the page, in one empty folder; what they print to
-standard output and standard error follows each of them, as in a terminal. Making an environment is the caller's work,
-and so is `pip install`: `install` is called with the extras, and only what follows after it runs here.
+A session is a `console` block. Its commands run in the order of the page, in one empty folder; each is followed by what
+it prints to standard output and standard error, as in a terminal. The caller makes the environment and does the `pip
+install`: `install` is called with the extras, and only the rest of the command runs here.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SESSION = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTA
 
 
 def page(programs: Path = Path(sys.executable).parent, install: Callable[[str], object] = lambda extras: None) -> str:
-    """README.md with the output that its commands have now.
+    """README.md with the current output of its commands.
 
     programs  the folder of siamese-cbow and python
-    install   called with what stands behind the dot in a command that installs, such as "[demo]", before the rest of it
+    install   called with what follows the dot in an install command, such as "[demo]", before the rest of the command
     """
     with tempfile.TemporaryDirectory() as folder:
         text = TARGET.read_text("utf-8")
@@ -46,7 +46,7 @@ def _session(block: str, folder: Path, programs: Path, install: Callable[[str], 
 
 
 def output(command: str, folder: Path, programs: Path) -> str:
-    """What a command prints; one that fails is an error here, too."""
+    """The output of a command; a command that fails is an error here, too."""
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "120"}
     run = subprocess.run(
         ["bash", "-c", command], cwd=folder, env=environment, text=True, check=False,

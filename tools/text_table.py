@@ -2,8 +2,8 @@
 
 python tools/text_table.py
 
-The files are made here. Every command that reads text reads every one of them, as it is and compressed; the table says
-how many rows came out, what was said and what was left out.
+The script makes the files. Every command that reads text reads every file, plain and compressed; the table shows how
+many rows came out, which messages were printed and what was left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ JAPANESE = "船は港を出ました。嵐が来ます。\n友達と一緒に歌
 
 
 class Kind(NamedTuple):
-    """A kind of file: its name, what it is, and the options that it needs."""
+    """A kind of file: its name, its description, and the options that it needs."""
 
     name: str
     what: str
@@ -48,13 +48,13 @@ class Kind(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What it is, and the extra that reads it."""
+        """The description, and the extra that reads the file."""
         needed = format_of(self.name).needs
         return f"{self.what}, extra `{needed[1]}`" if needed else self.what
 
 
 def csv_bytes(delimiter: str) -> bytes:
-    """A table with quoted cells and line ends inside of them."""
+    """A table with quoted cells that contain line ends."""
     file = io.StringIO()
     writer = csv.writer(file, delimiter=delimiter)
     writer.writerows([("id", "text", "other", "label"), *((i, text, "the ship", label) for i, (text, label) in
@@ -63,7 +63,7 @@ def csv_bytes(delimiter: str) -> bytes:
 
 
 def json_rows() -> list[dict[str, object]]:
-    """The same as nested records; the third has no text."""
+    """The same table as nested records; the third has no text."""
     rows: list[dict[str, object]] = [
         {"id": i, "user": {"note": text}, "other": "the ship", "label": label}
         for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))
@@ -73,7 +73,7 @@ def json_rows() -> list[dict[str, object]]:
 
 
 def parquet_bytes() -> bytes:
-    """The same with a null."""
+    """The same table with a null."""
     sink = pa.BufferOutputStream()
     columns = {
         "id": range(len(TEXTS)),
@@ -158,7 +158,7 @@ COMMANDS = (
 
 
 def compressed(kind: Kind) -> Iterator[Kind]:
-    """The same file as .gz and as .zst; Parquet has a compression of its own."""
+    """The same file as .gz and as .zst; Parquet has its own compression."""
     if kind.name.endswith(".parquet"):
         return
     yield kind._replace(name=f"{kind.name}.gz", content=gzip.compress(kind.content))
@@ -169,7 +169,7 @@ def compressed(kind: Kind) -> Iterator[Kind]:
 
 
 def checkout(folder: Path) -> Kind:
-    """A git checkout: text of several kinds, and what is left out."""
+    """A git checkout: text of several kinds, and files that are left out."""
     for name, content in {
         ".git/HEAD": b"ref: refs/heads/main\n", ".gitignore": b"build/\n*.log\n", "README.md": MARKDOWN.encode(),
         "src/ship.py": b"# the ship\nship = 1\n", "data/rows.csv": csv_bytes(","),
@@ -190,7 +190,7 @@ class Result(NamedTuple):
     code: int
 
     def rows(self, what: str) -> str:
-        """`what`, or how the command has refused."""
+        """`what`, or how the command refused."""
         if self.code == 2:
             return next((short for long, short in REFUSED.items() if long in self.said[-1]), self.said[-1])
         return what
@@ -210,11 +210,11 @@ REMARKS = (
     "wrapped",
     "documents",
     "replaced",
-)  # how lines begin that say how text was read
+)  # beginnings of messages about how text was read
 
 
 def run(*arguments: str) -> Result:
-    """Runs a command here."""
+    """Runs a command in this process."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -231,7 +231,7 @@ def n_lines(path: str) -> int:
 
 
 def cell(command: str, kind: Kind, n: int) -> tuple[str, list[str]]:
-    """What a command makes of a file: rows, or the error in a few words; and what it said."""
+    """What a command makes of a file: rows, or the error in a few words; and its messages."""
     name, options = kind.name, kind.options
     if command == "prepare":
         done = run("prepare", name, *options, "-o", f"stream{n}", "--min-count", "1", "--language", "en")
@@ -275,17 +275,17 @@ def cell(command: str, kind: Kind, n: int) -> tuple[str, list[str]]:
 
 
 def is_table(kind: Kind) -> bool:
-    """Whether it has columns."""
+    """Whether the file has columns."""
     return any(f".{ending}" in kind.name for ending in ("csv", "json", "parquet"))
 
 
 def short(said: list[str]) -> str:
-    """What was said, without advice and names: "read as Windows-1252, not UTF-8"."""
+    """The messages without advice and names: "read as Windows-1252, not UTF-8"."""
     return "; ".join(dict.fromkeys(line.partition("; ")[0].partition(": ")[0] for line in said))
 
 
 def model_of_all() -> Model:
-    """A model that knows every word of these files: a text without a known word has no vector."""
+    """A model that knows every word in these files, because a text without a known word has no vector."""
     texts = [
         *TEXTS,
         *LABELS,
@@ -303,7 +303,7 @@ def model_of_all() -> Model:
 
 
 def table() -> str:
-    """The table in Markdown; raises an error if a compressed file gives something else than the plain one."""
+    """The table in Markdown; raises an error if a compressed file gives a different result than the plain one."""
     lines = [f"| | {' | '.join(COMMANDS)} | also reported |", "|---" * (len(COMMANDS) + 2) + "|"]
     before, model = Path.cwd(), os.environ.get("SIAMESE_CBOW_MODEL")
     with tempfile.TemporaryDirectory() as folder:
@@ -337,7 +337,7 @@ def table() -> str:
 
 
 def page() -> str:
-    """`docs/text.md` with the table as it is now."""
+    """`docs/text.md` with the current table."""
     start, _, rest = TARGET.read_text("utf-8").partition(START)
     _, _, end = rest.partition(END)
     return f"{start}{START}\n\n{table()}\n{END}{end}"

@@ -1,9 +1,9 @@
-"""Writes `src/siamese_cbow/words/unicode_tables.txt`: what kind of character each code point is, and its lower case.
+"""Writes `src/siamese_cbow/words/unicode_tables.txt`: the kind of each code point, and its lower case.
 
-The kinds and the lower case are asked of the `tokenizers` library itself, because sentence-transformers and model2vec
-cut text with it: what we train on is then what they look up. Run it again when `tokenizers` moves to a newer Unicode;
-`tests/words/test_tokenizer.py` fails when that has happened. Another table cuts some texts into other words, so it is a
-new rule: add it to `RULES` in `words/tokenizer.py`. The last rows are for rule 2 and what follows it.
+The script asks the `tokenizers` library itself for both, because sentence-transformers and model2vec split text with
+it: what we train on is then what they look up. Run it again when `tokenizers` moves to a newer Unicode;
+`tests/words/test_tokenizer.py` fails when that has happened. A different table splits some texts into different words,
+so it is a new rule: add it to `RULES` in `words/tokenizer.py`. The last rows are for rule 2 and later rules.
 
     python tools/unicode_tables.py
 """
@@ -20,8 +20,8 @@ from tokenizers.pre_tokenizers import Split
 
 TARGET = Path(__file__).parents[1] / "src" / "siamese_cbow" / "words" / "unicode_tables.txt"
 
-# Han and Hiragana have no spaces between words: each character counts as a word of its own.
-# U+FFFD stands for bytes that are not text, so it is not a word either.
+# Han and Hiragana have no spaces between words: each character counts as a word.
+# U+FFFD replaces bytes that are not text, so it is not a word either.
 PATTERNS = {
     "letter": r"[[\p{L}\p{N}]&&[^\p{Han}\p{Hiragana}]]",
     "mark": r"\p{M}",
@@ -29,7 +29,7 @@ PATTERNS = {
     "symbol": r"[[\p{P}\p{S}]&&[^\x{FFFD}]]",
     "space": r"\s",
 }
-# Rule 2: pictures, without arrows and squares; letters of scripts without spaces, where a syllable is a word.
+# Rule 2: pictures, without arrows and squares; letters of scripts without spaces, where each syllable is a word.
 PICTURES = r"\x{231A}-\x{23FA}\x{2600}-\x{27BF}\x{2B50}\x{2B55}\x{1F000}-\x{1F3FA}\x{1F400}-\x{1FAFF}"
 SYLLABIC = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tai_Le}\p{New_Tai_Lue}\p{Tai_Tham}\p{Tai_Viet}"
 PATTERNS_2 = {
@@ -61,10 +61,10 @@ def lower_cases(points: list[int]) -> str:
 
 
 def composing(points: list[int]) -> tuple[list[int], list[int]]:
-    """What NFC may change (alone, or after another character), and what it must leave alone.
+    """Characters that NFC may change (alone, or after another character), and characters that it must leave alone.
 
-    The library knows the combining characters of an old Unicode, and Python those of its own release. Whatever one of
-    them does not know is left alone: then all agree, now and later.
+    The library knows the combining characters of an old Unicode version, and Python those of its own. Characters that
+    either of them doesn't know are left alone, so that all agree, now and later.
     """
     following = {*FIRST}
     following |= {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}

@@ -1,4 +1,4 @@
-"""Files and folders that are the old one or the new one, and what killed writers leave behind."""
+"""Files and folders: always the old one or the new one, and what killed writers leave behind."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def test_a_young_folder_may_not_be_locked_yet(tmp_path: Path) -> None:
 
 
 def test_the_only_copy_stays(tmp_path: Path, no_waiting: None) -> None:
-    """A writer that was killed between its two renames."""
+    """The writer was killed between its two renames."""
     left = tmp_path / ".stream.abcdefgh.tmp"
     (left / "old").mkdir(parents=True)
     written(tmp_path / "stream")
     assert left.exists()
-    written(tmp_path / "stream")  # now there is a whole one again
+    written(tmp_path / "stream")  # now there is a complete one again
     assert names(tmp_path) == ["stream"]
 
 
@@ -115,7 +115,7 @@ def test_an_error_leaves_the_old_folder(tmp_path: Path) -> None:
     assert names(tmp_path) == ["stream"]
 
 
-def test_disks_without_locks_are_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disks_without_locks_are_still_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(handle: int, how: int) -> None:
         raise OSError(os.strerror(95))
 
@@ -126,7 +126,7 @@ def test_disks_without_locks_are_written_all_the_same(tmp_path: Path, monkeypatc
     assert names(tmp_path) == [".stream.abcdefgh.tmp", "stream"]
 
 
-# what may not be replaced
+# what must not be replaced
 
 
 def test_what_is_not_ours_stops_the_writer_before_any_work(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_single_file_leaves_nothing_either(tmp_path: Path, no_waiting: None) -
     assert names(tmp_path) == ["file"]
 
 
-def test_numpy_does_not_tell_that_a_disk_is_full(tmp_path: Path) -> None:
+def test_numpy_does_not_report_a_full_disk(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the disk is full"), atomic_file(tmp_path / "file"):
         raise OSError("1000 requested and 24 written")
 
@@ -215,7 +215,7 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="the current folder"):
         written(Path())

@@ -1,7 +1,7 @@
 """One suite for every baseline. To join it, add a row to BASELINES.
 
-The toy world has two topics, kitchen and sea. Every document stays with one of them, so whatever learns from
-neighbours, of words or of sentences, must find sentences of one topic closer than sentences of two.
+The toy world has two topics, kitchen and sea. Every document keeps to one of them, so a system that learns from
+neighbouring words or sentences must find sentences of one topic closer than sentences of two.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Row:
     name: str
     make: Callable[[Path], Any]
     learns: bool = True
-    needs: str | None = None  # a library
+    needs: str | None = None  # a library that it needs
 
 
 def word2vec(algorithm: Any, **settings: Any) -> Word2Vec:
-    # Subsampling would leave nothing of a world in which every word is frequent.
+    # Every word of this world is frequent, so subsampling would leave nothing.
     return Word2Vec(algorithm, **{"dim": 12, "sample": 0.0, "epochs": 20, "alpha": 0.05, "window": 3, **settings})
 
 
@@ -65,7 +65,7 @@ BASELINES = [
     Row("tf-idf", lambda file: TfIdf(word2vec("skipgram")), needs="gensim"),
     Row("SIF", lambda file: SIF(word2vec("skipgram"), a=0.05, n_components=0), needs="gensim"),
     Row("uSIF", lambda file: USIF(word2vec("skipgram"), n_components=2), needs="gensim"),
-    # In a world of two topics the topic is the strongest component, and removing it is no test of learning.
+    # With two topics, the topic is the strongest component; removing it would defeat the test of learning.
     Row("plain less components", lambda file: Plain(word2vec("skipgram")), learns=False, needs="gensim"),
     Row("SIF less components", lambda file: SIF(word2vec("skipgram")), learns=False, needs="gensim"),
     Row("skip-thought", lambda file: skip_thought("uni", dim=12), needs="torch"),
@@ -92,7 +92,7 @@ def toy_documents(rng: np.random.Generator, n: int) -> list[list[list[str]]]:
 @pytest.fixture(scope="session")
 def toy_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("vectors") / "toy.vec"
-    words = [*EVERYWHERE[:-1], "elsewhere"]  # lacks one word of the stream, has one that the stream lacks
+    words = [*EVERYWHERE[:-1], "elsewhere"]  # lacks one word of the stream and has one extra word
     write_word_vectors(path, words, np.random.default_rng(2).normal(size=(len(words), 12)).astype(np.float32))
     return path
 
@@ -124,7 +124,7 @@ def test_empty_and_unknown_text_gives_zeros(model: Any) -> None:
     assert model.encode([]).shape == (0, 12)
 
 
-def test_a_sentence_has_one_vector_whatever_stands_beside_it(model: Any) -> None:
+def test_a_vector_does_not_depend_on_the_other_sentences(model: Any) -> None:
     alone = model.encode(["bread and salt"])
     among = model.encode(["boat", "bread and salt", "the storm"])
     np.testing.assert_array_equal(alone[0], among[1])

@@ -1,4 +1,4 @@
-"""FastSent: the definition by finite differences, the kernel by the definition, and what a recipe promises."""
+"""FastSent: the definition against finite differences, the kernel against the definition, and the recipe's promises."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_small_cases_by_hand():
 
 
 def draws(table, key, positions):
-    """What `draw` gives, in NumPy."""
+    """The result of `draw`, in NumPy."""
     x = (random_bits(key, positions) >> np.uint64(11)) * 2.0**-53 * len(table.keep)
     places = x.astype(np.int64)
     return np.where(x - places < table.keep[places], places, table.alias[places])
 
 
 def expected_guesses(text, shape, picked, recipe, table, key):
-    """The guesses of batch 0, each with the words drawn against it."""
+    """The guesses of batch 0, each with its negatives."""
     n = int(picked.n_sentences[0])
     numbers = picked.sentences[0, :n]
     words = [text.ids[text.sentences[s] : text.sentences[s + 1]] for s in numbers]

@@ -53,7 +53,7 @@ def one_thread() -> Iterator[None]:
 
 
 def toy_stream(n_documents: int = 60, *, kind: Any = "text") -> Stream:
-    """Documents of 6 sentences on one topic each, with small words in between."""
+    """Documents of 6 sentences, each on one topic, with function words in between."""
     random = RandomText(3)
     return Stream.of_words(
         [[random.sentence(topic) for _ in range(6)] for topic in random.topics(n_documents)], kind=kind
@@ -179,9 +179,9 @@ def test_gradients_of_the_gru(with_context: bool) -> None:
 
 
 def plain_loss(network: Any, words: np.ndarray, output: np.ndarray, document: list[list[int]], end: int) -> float:
-    """The objective of the paper in a NumPy loop: -log p of each word of the sentences beside each sentence.
+    """The objective of the paper in a NumPy loop: -log p of each word of the sentences next to each sentence.
 
-    words, output  vectors of the words that are read and guessed, a row each
+    words, output  vectors of the words that are read and predicted, one per row
     """
     p = {name: value.detach().numpy().astype(np.float64) for name, value in network.named_parameters()}
 
@@ -249,7 +249,7 @@ def test_the_sampled_loss_over_all_words_is_the_full_one() -> None:
 
 
 def test_the_sampled_loss_has_the_best_scores_of_the_full_one() -> None:
-    """Scores that depend on nothing must become the words' shares, though words are drawn by other ones."""
+    """Constant scores must converge to the words' shares, although words are drawn by other shares."""
     shares = torch.tensor([0.5, 0.25, 0.15, 0.1])
     targets = torch.from_numpy(np.repeat(np.arange(4), (shares * 20).int().numpy()))
     states, output, bias = torch.zeros(20, 1), torch.zeros(4, 1), torch.zeros(4, requires_grad=True)
@@ -342,7 +342,7 @@ def test_rare_words_share_a_row_and_cut_sentences_have_no_end() -> None:
 
 
 def topic_gap(encoder: SkipThoughtEncoder) -> float:
-    """Mean cosine within topics less that between topics, over sentences that were not trained on."""
+    """Mean cosine within topics minus mean cosine between topics, over sentences not trained on."""
     random = RandomText(99)
     texts = [" ".join(random.sentence(topic)) for topic in TOPICS for _ in range(40)]
     vectors = encoder.encode(texts, normalize_embeddings=True)
@@ -393,7 +393,7 @@ class InterruptedRunError(Exception):
 
 
 class Watch:
-    """Collects what is said, and stops a run after some batches."""
+    """Collects the messages, and stops a run after some batches."""
 
     def __init__(self, stop_after: int | None = None) -> None:
         self.said: list[str] = []
@@ -411,11 +411,11 @@ class Watch:
         self.said.append(message)
 
 
-def test_a_run_goes_on_as_if_nothing_had_happened(stream: Stream, tmp_path: Path) -> None:
+def test_a_run_resumes_as_if_nothing_had_happened(stream: Stream, tmp_path: Path) -> None:
     recipe = replace(SMALL, kind="combine", epochs=2)
     whole = recipe.train(stream, threads=1)
     n_batches = whole.info["training"]["uni"]["n_batches"]
-    for stop in (3, 17, n_batches + 8):  # in the first epoch, again in it, in the second part
+    for stop in (3, 17, n_batches + 8):  # twice in the first epoch, then in the second part
         with pytest.raises(InterruptedRunError):
             recipe.train(stream, threads=1, checkpoints=tmp_path / "run", checkpoint_every=7, progress=Watch(stop))
     watch = Watch()
@@ -463,7 +463,7 @@ def test_endings(stream: Stream) -> None:
 
 def test_numbers_that_run_away_are_noticed(stream: Stream) -> None:
     recipe = replace(SMALL)
-    object.__setattr__(recipe, "learning_rate", 1e38)  # past the checks: gradients can do the same by themselves
+    object.__setattr__(recipe, "learning_rate", 1e38)  # bypasses the checks: gradients can have the same effect
     with pytest.raises(SettingsError, match=r"training diverged at batch .* try a learning_rate below"):
         recipe.train(stream, threads=1)
 
@@ -536,12 +536,12 @@ def test_unknown_words_are_read_where_training_had_some(stream: Stream) -> None:
     assert not known[3].any(), "a text without any known word"
 
 
-def test_speed_is_said(trained: SkipThoughtEncoder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_speed_is_reported(trained: SkipThoughtEncoder, capsys: pytest.CaptureFixture[str]) -> None:
     trained.encode(["the sun"] * 10, show_progress_bar=True)
     assert "encoded 10 texts in" in capsys.readouterr().err
 
 
-def test_what_is_missing_is_said(stream: Stream, trained: SkipThoughtEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_data_is_reported(stream: Stream, trained: SkipThoughtEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     for call in (lambda: SMALL.train(stream, threads=1), lambda: trained.encode(["a"])):
         with pytest.raises(MissingExtra, match=r"the extra skipthought .*pip install .*\[skipthought\]'"):
@@ -564,7 +564,7 @@ def test_linear_map() -> None:
 def test_new_words_come_through_the_map(trained: SkipThoughtEncoder) -> None:
     words, table = list(trained.vocabulary.words), trained.parts[0].table
     turn = np.linalg.qr(RANDOM(0).normal(size=(8, 8)))[0].astype(np.float32)
-    theirs = (table - 0.5) @ turn  # another space, in which the encoder's words lie in the same way
+    theirs = (table - 0.5) @ turn  # another space with the same arrangement of the encoder's words
     between = (theirs[words.index("sun")] + theirs[words.index("moon")]) / 2
     watch = Watch()
     wider = expand(trained, [*words, "planet", "sun"], np.vstack([theirs, between, theirs[:1]]), progress=watch)
@@ -616,7 +616,7 @@ def test_saved_and_loaded_is_the_same(combined: SkipThoughtEncoder, tmp_path: Pa
     loaded.save(tmp_path / "b")
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
-    loaded.save(tmp_path / "a")  # over itself, while its tables are mapped
+    loaded.save(tmp_path / "a")  # over itself, while its tables are memory-mapped
     assert arrays(load_encoder(tmp_path / "a")) == arrays(combined)
 
 
@@ -638,7 +638,7 @@ def test_damaged_folders(combined: SkipThoughtEncoder, tmp_path: Path, name: str
         content[len(content) // 2] ^= 1
         file.write_bytes(content[:-5] if damage == "truncate" else content)
     if name == "config.json" and damage == "flip":
-        return  # any letter of it may be an innocent one
+        return  # changing a letter of it may be harmless
     with pytest.raises(FormatError):
         load_encoder(tmp_path / "a", verify=True)
 
@@ -671,7 +671,7 @@ def test_folders_that_are_no_encoder(combined: SkipThoughtEncoder, tmp_path: Pat
         SkipThoughtEncoder(combined.vocabulary, broken.parts, Tokenizer())
 
 
-def test_what_somebody_keeps_beside_an_encoder_is_never_deleted(combined: SkipThoughtEncoder, tmp_path: Path) -> None:
+def test_other_files_next_to_an_encoder_are_never_deleted(combined: SkipThoughtEncoder, tmp_path: Path) -> None:
     combined.save(tmp_path / "encoder")
     combined.save(tmp_path / "encoder")
     (tmp_path / "encoder" / "thesis.txt").write_text("years of work")

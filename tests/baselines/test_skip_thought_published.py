@@ -1,4 +1,4 @@
-"""The skip-thought files of 2015: read in every layout, with the original's equations, and never run."""
+"""The skip-thought files published in 2015: read in every layout, with the original's equations, and never executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = ("W", "b", "U", "Wx", "Ux", "bx")
 
 
 def write_release(folder: Path, *, tables: str = "matrix", protocol: int = 2) -> dict[str, Any]:
-    """The seven files as the original program wrote them, small; the arrays in them."""
+    """Writes the seven files as the original program did, but small; returns their arrays."""
     random = np.random.default_rng(1)
 
     def array(*shape: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def write_table(path: Path, table: np.ndarray, layout: str) -> None:
 
 
 def original_gru(arrays: dict[str, np.ndarray], prefix: str, words: np.ndarray) -> np.ndarray:
-    """The recurrence of the original program, as its layers compute it."""
+    """The recurrence as the layers of the original program compute it."""
     p = {name: arrays[f"{prefix}_{name}"].astype(np.float64) for name in NAMES}
     dim = p["Ux"].shape[1]
     h = np.zeros(dim)

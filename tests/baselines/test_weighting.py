@@ -1,4 +1,4 @@
-"""Weights and common components against their formulas, and the folded model against the plain way."""
+"""Weights and common components against their formulas, and the folded model against the direct computation."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_word2vec_sees_every_token_of_every_epoch(monkeypatch: pytest.MonkeyPatc
 def test_word2vec_is_gensims_own_at_the_rates_of_word2vec(algorithm: Any, rate: float) -> None:
     gensim = pytest.importorskip("gensim.models")
     rng = np.random.default_rng(1)
-    # Counts that all differ: gensim leaves the order of ties, and so the initial rows, to chance.
+    # All counts differ: gensim orders ties, and so the initial rows, at random.
     words = [f"w{i}" for i in range(20) for _ in range(10 + i)]
     rng.shuffle(words)
     sentences = [words[i : i + 5] for i in range(0, len(words), 5)]

@@ -1,4 +1,4 @@
-"""What holds for every command."""
+"""Rules that hold for every command."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_an_empty_file_is_remarked_on(tmp_path: Path, capsys: pytest.CaptureFixt
     assert err == f"{tmp_path / 'a.txt'} contains no text: 0 pairs\n"
 
 
-def test_a_misspelt_command_is_told_what_is_near(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_command_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["neigbours", "cat"])
     assert "there is no command 'neigbours'; did you mean neighbours?" in capsys.readouterr().err
@@ -191,6 +191,6 @@ def test_one_thing_is_singular() -> None:
 
 @pytest.mark.slow
 def test_the_table_of_kinds_of_files_is_true() -> None:
-    """Every command reads every kind of file, as it is and compressed: rows, what is said, what is left out."""
+    """Every command reads every kind of file, plain and compressed: rows, messages, and what is left out."""
     page = (ROOT / "docs" / "text.md").read_text("utf-8")
     assert page == runpy.run_path(str(ROOT / "tools" / "text_table.py"))["page"](), "run: python tools/text_table.py"

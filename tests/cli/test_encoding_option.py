@@ -1,4 +1,4 @@
-"""Every command that reads text finds out its encoding and says it, or takes --encoding."""
+"""Every command that reads text detects and reports its encoding, or takes --encoding."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_found_out_and_said_or_forced_and_refused(
+def test_detected_and_reported_or_forced_and_refused(
     folder: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stop:

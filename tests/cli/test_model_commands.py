@@ -46,7 +46,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 def failure(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command that fails with exit code 2 says."""
+    """The error message of a command that fails with exit code 2."""
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2

@@ -1,4 +1,4 @@
-"""Where commands write to: pipes, devices, closed and full outputs, other encodings."""
+"""Where commands write: pipes, devices, closed and full outputs, other encodings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT = "a cat é → sat\nzzqx blorp\n"
 def run(
     *arguments: str | Path, folder: Path, largest: int | None = None, **options: object
 ) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own; `largest` is the size that its files may have."""
+    """Runs a command in a separate process; `largest` limits the size of its files."""
 
     def limit() -> None:
         if largest is not None:
@@ -101,7 +101,7 @@ CLOSED = (
 
 @pytest.mark.parametrize("closed", ["0", "2", "02", "012"])
 def test_closed_streams(folder: Path, closed: str) -> None:
-    """A shell's `<&-` and `2>&-`: one line where there is somewhere to say it, no traceback, no wrong file."""
+    """A shell's `<&-` and `2>&-`: one line if there is a stream for it, no traceback, no wrong file."""
     command = [sys.executable, "-c", CLOSED, closed, "-m", "siamese_cbow", "similarity", "--file"]
     given = "in.txt" if closed == "2" else "-"
     (folder / "in.txt").write_text("a cat\ta dog\n")
@@ -115,7 +115,7 @@ def test_closed_streams(folder: Path, closed: str) -> None:
 
 
 def test_names_that_are_not_utf8(folder: Path) -> None:
-    """Such names come from old disks and archives; they are kept in our files, and lead back to theirs."""
+    """Such names come from old disks and archives; our files keep them and still refer to the right files."""
     name = os.fsdecode(b"caf\xe9")
     (folder / f"{name}.txt").write_text("a cat sat\na dog ran\nthe cat ran\n" * 9)
     for command in (
@@ -135,11 +135,11 @@ def test_names_that_are_not_utf8(folder: Path) -> None:
     assert "is not UTF-8; choose another" in done.stderr
 
 
-# What stands there already. In this process: a refusal comes before any work.
+# Existing files. These run in this process, because a refusal comes before any work.
 
 
 def code_of(*arguments: str | Path) -> int:
-    """How a command ends."""
+    """The exit code of a command."""
     try:
         main([str(argument) for argument in arguments])
     except SystemExit as end:
@@ -182,7 +182,7 @@ def test_unknown_words_replace_no_text(folder: Path, small: Path) -> None:
 
 def test_no_input_is_replaced(folder: Path, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = folder / "in.csv"
-    table.write_text("text,vector\ncat,[1]\ncat,[1]\n")  # which looks like an output
+    table.write_text("text,vector\ncat,[1]\ncat,[1]\n")  # looks like an output
     (folder / "link.csv").symlink_to(table)
     (folder / "same.csv").hardlink_to(table)
     for name in ("in.csv", "link.csv", "same.csv"):

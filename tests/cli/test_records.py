@@ -1,4 +1,4 @@
-"""One reader for all commands: a table gives a row for each record, whatever command reads it."""
+"""One reader for all commands: every command reads a table as one row per record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from siamese_cbow import Stream
 from siamese_cbow.cli import main
 from siamese_cbow.text import FORMATS
 
-# Quoted, with line ends, quotation marks and delimiters inside; one is empty, and two of each label for folds.
+# Quoted cells with line ends, quotation marks and delimiters; one is empty; two per label, for folds.
 BODIES = ['the "ship",\nin the harbour', "a song of the band", "", "soup\r\n\r\nand bread", "storm", "the guitar"]
 LABELS = ["sea", "music", "food", "food", "sea", "music"]
 COLUMNS = {"id": [str(i) for i in range(6)], "body": BODIES, "other": ["the ship"] * 6, "label": LABELS}
@@ -66,7 +66,7 @@ WORDS = [" ".join(body.split()) for body in BODIES]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, with a model that is found through the environment."""
+    """A working folder with a model that the environment names."""
     topic_model().save(tmp_path / "model")
     monkeypatch.setenv("SIAMESE_CBOW_MODEL", str(tmp_path / "model"))
     monkeypatch.chdir(tmp_path)
@@ -107,7 +107,7 @@ def test_a_row_for_each_record_in_every_command(table: str, capsys: pytest.Captu
         json.loads(line) for line in out(capsys, "search", "ship", table, *body, "-k0", "--threshold=-99", "--json")
     ]
     found = {hit["record"]: " ".join(hit["text"].split()) for hit in hits}
-    assert found == {i: text for i, text in enumerate(WORDS, 1) if text}  # the empty one has no vector, but a number
+    assert found == {i: text for i, text in enumerate(WORDS, 1) if text}  # the empty one has a number but no vector
 
     main(["index", table, *body, "-o", "an.index"])
     assert "6 rows" in capsys.readouterr().err
@@ -165,7 +165,7 @@ def test_similarity_never_takes_the_lines_of_a_table_for_pairs(table: str, capsy
 
 
 def read_rows(path: str) -> list[dict[str, Any]]:
-    """What a command has written, with vectors as lists."""
+    """The rows that a command wrote, with vectors as lists."""
     if path.endswith(".jsonl"):
         return [json.loads(line) for line in Path(path).read_text().splitlines()]
     if path.endswith(".parquet"):
@@ -218,7 +218,7 @@ def test_columns_keep_their_types_and_odd_values(folder: Path, capsys: pytest.Ca
     assert [(row["n"], row["tags"]) for row in read_rows("b.csv")] == [("1", '["a"]'), ("", "[]")]
 
 
-def test_what_can_not_be_carried_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_can_not_be_carried_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.jsonl").write_text('{"text": "ship", "vector": 1}\n')
     Path("b.jsonl").write_text('{"text": "ship", "x": 1}\n{"text": "song", "x": "one"}\n')
     Path("c.csv").write_text("text,vector\nship,1\n")
@@ -274,7 +274,7 @@ def test_a_folder_and_a_glob_are_encoded_file_by_file(folder: Path, capsys: pyte
         assert [row["text"] for row in rows] == ["the ship", "", "soup", "the band"]
     Path("notes/c.txt").write_bytes(b"\x89PNG")
     main(["encode", "notes", "-o", "notes.npy"])
-    assert "skipped 1 binary file" in capsys.readouterr().err  # never some rows without a word
+    assert "skipped 1 binary file" in capsys.readouterr().err  # never drops rows silently
     assert len(np.load("notes.npy")) == 4
     assert "PNG" in failure(capsys, "encode", "notes/c.txt", "-o", "c.npy")
     assert not Path("c.npy").exists()

@@ -1,4 +1,4 @@
-"""`siamese-cbow reproduce` from the outside: its output, its mistakes, and a kill in the middle."""
+"""`siamese-cbow reproduce` as a command: its output, its error messages, and a kill in the middle."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_mistakes_end_with_code_2(world: Path, tmp_path: Path, capsys: pytest.Ca
         assert "Traceback" not in error
 
 
-def test_an_interrupt_says_how_to_go_on(
+def test_an_interrupt_says_how_to_resume(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*args: object) -> None:
@@ -75,7 +75,7 @@ def test_an_interrupt_says_how_to_go_on(
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on_with_what_is_missing(world: Path, tmp_path: Path) -> None:
+def test_killed_in_the_middle_it_resumes_with_what_is_missing(world: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",

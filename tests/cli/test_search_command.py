@@ -20,7 +20,7 @@ TEXT = ["the ship in the harbour", "", "a song of the band", "soup", "the storm"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in, with a model that is found through the environment and two files of text."""
+    """A working folder with two text files and a model that the environment names."""
     topic_model().save(tmp_path / ".model")
     monkeypatch.setenv("SIAMESE_CBOW_MODEL", str(tmp_path / ".model"))
     monkeypatch.chdir(tmp_path)
@@ -50,7 +50,7 @@ def rest(line: str) -> str:
     return text
 
 
-def test_file_and_line_as_grep_tells_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_and_line_as_in_grep(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rest(run(capsys, "song band", "a.txt", "-k", "1")[0][0]) == "3:a song of the band"
     assert rest(run(capsys, "song band", "a.txt", "-k1", "-H")[0][0]) == "a.txt:3:a song of the band"
     assert rest(run(capsys, "song band", "a.txt", "-k1", "-HN")[0][0]) == "a.txt:a song of the band"
@@ -103,7 +103,7 @@ def test_colours_only_where_wanted(folder: Path, capsys: pytest.CaptureFixture[s
     assert "\x1b[32m3\x1b[0m" in coloured
 
 
-def test_unknown_words_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_words_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines, said = run(capsys, "blorf song", "a.txt", "-k1")
     assert rest(lines[0]) == "3:a song of the band"
     assert "vocabulary and ignored: blorf" in said
@@ -111,7 +111,7 @@ def test_unknown_words_are_told(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "query is empty" in run(capsys, "", "a.txt", code=2)[1]
 
 
-def test_what_was_typed_wrongly_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_mistakes_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "siamese-cbow search 'a loud guitar' a.txt" in run(capsys, "a.txt", "a loud guitar", code=2)[1]
     assert "expected one of them" in run(capsys, "song", "a.txt", "--exact", "--meaning", code=2)[1]
     assert f"search QUERY {folder}" in run(capsys, "song", "--index", str(folder), "--model", ".model", code=2)[1]

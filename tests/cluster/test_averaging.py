@@ -1,4 +1,4 @@
-"""The rows of several workers become one: by threads and by sockets, in the kernel and in NumPy."""
+"""Averaging the rows of several workers: by threads and by sockets, in the kernel and in NumPy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = Vocabulary([f"w{i}" for i in range(N_ROWS)], np.arange(N_ROWS, 0, -1))
 
 @pytest.fixture(autouse=True)
 def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Connections are closed at the end of each test."""
+    """Closes connections at the end of each test."""
     made: list[SocketExchange] = []
     first = SocketExchange.__init__
     monkeypatch.setattr(SocketExchange, "__init__", lambda self, *given: made.append(self) or first(self, *given))
@@ -40,7 +40,7 @@ def by_sockets(n: int) -> list[SocketExchange]:
 
 
 def worlds(recipe: sc.SiameseCBOW, n: int, seed: int) -> tuple[list[TrainingState], list[np.ndarray]]:
-    """Workers that began alike and moved some of their rows."""
+    """Workers that started from the same rows and moved some of them."""
     rng = np.random.default_rng(seed)
     states = [first_state(recipe, WORDS) for _ in range(n)]
     touched = [np.asarray(rng.random(N_ROWS) < 0.6 / (1 + i), np.uint8) for i in range(n)]
@@ -56,7 +56,7 @@ def move(states: list[TrainingState], touched: list[np.ndarray], seed: int) -> N
 
 
 def expected(befores: list[np.ndarray], states: list[TrainingState], touched: list[np.ndarray]) -> list[np.ndarray]:
-    """What all arrays become, in plain NumPy."""
+    """The merged arrays, computed in plain NumPy."""
     n, everyone = len(states), [row_arrays(state) for state in states]
     results = [before.copy() for before in befores]
     for row in range(N_ROWS):
@@ -79,7 +79,7 @@ def expected(befores: list[np.ndarray], states: list[TrainingState], touched: li
 @pytest.mark.parametrize(
     ("n", "exchanges"), [(2, ThreadExchange.several), (3, ThreadExchange.several), (2, by_sockets), (3, by_sockets)]
 )
-def test_all_go_on_from_the_same_rows(optimizer, n, exchanges, monkeypatch):  # type: ignore[no-untyped-def]
+def test_all_continue_from_the_same_rows(optimizer, n, exchanges, monkeypatch):  # type: ignore[no-untyped-def]
     monkeypatch.setattr(averaging, "BLOCK", 64)
     recipe = sc.SiameseCBOW.paper(dim=200, optimizer=optimizer)
     states, touched = worlds(recipe, n, 1)
@@ -110,7 +110,7 @@ def test_rare_rows_are_averaged_rarely() -> None:
 
 
 def test_much_travels_both_ways_at_once() -> None:
-    """More than the buffers hold, of different sizes, and nothing at all to some."""
+    """More than the buffers hold, in different sizes, and nothing at all for some."""
     rng = np.random.default_rng(1)
     sizes = [[0, 5_000_000, 3], [4_000_000, 0, 0], [7, 1_000_000, 0]]
     sent = [[[rng.integers(0, 255, (n, 2), np.uint8)] for n in row] for row in sizes]
@@ -136,7 +136,7 @@ def test_strangers_are_not_listened_to() -> None:
     for stranger in strangers:
         stranger.close()
     with pytest.raises(OSError, match=r".*"):
-        socket.create_connection(addresses[0])  # the door is closed
+        socket.create_connection(addresses[0])  # no more connections are accepted
 
 
 def test_a_peer_that_is_gone() -> None:

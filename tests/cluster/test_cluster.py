@@ -1,4 +1,4 @@
-"""Jobs on a real cluster of two nodes: the same bytes as on one machine, whatever happens on the way."""
+"""Jobs on a real cluster of two nodes: the same bytes as on one machine, whatever goes wrong."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from siamese_cbow.training.plan import plan_of
 from siamese_cbow.training.recipe import Saving
 from siamese_cbow.training.saved_run import train_into
 
-# Not imported yet: Ray reads its environment when it is.
+# Set before Ray is imported, because Ray reads its environment then.
 HAS_RAY = importlib.util.find_spec("ray") is not None
 pytestmark = [
     pytest.mark.slow,
@@ -45,7 +45,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """A store that speaks S3."""
+    """A server that speaks S3."""
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(port=free_port(), verbose=False)
@@ -86,7 +86,7 @@ def nodes(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nod
 @pytest.fixture(scope="module")
 def cluster(nodes: Nodes) -> Iterator[sc.RayCluster]:
     with sc.RayCluster(nodes.address, workers=2) as cluster:
-        with_nodes(cluster, 2)  # the second may come later than the driver
+        with_nodes(cluster, 2)  # the second node may join after the driver
         yield cluster
 
 
@@ -97,7 +97,7 @@ def with_workers(cluster: sc.RayCluster, n: int) -> sc.RayCluster:
 
 
 def text_of(n_lines: int, seed: int) -> str:
-    """Lines of a few thousand words, some of them empty, some with odd signs."""
+    """Lines of a few thousand words, some empty, some with unusual characters."""
     rng = random.Random(seed)
     words = [f"w{i}" for i in range(2000)] + ["Straße", "naïve", "it's", "日本", "a\u00a0.", "x\0y"]
     weights = [1 / (i + 1) for i in range(len(words))]
@@ -108,7 +108,7 @@ def text_of(n_lines: int, seed: int) -> str:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Text of every kind: large enough to be cut, small files, compressed, tables, another encoding."""
+    """Text of every kind: large enough to be split, small files, compressed, tables, another encoding."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -150,14 +150,14 @@ LINES = sc.TextSettings(layout="sentences")
 def test_a_stream_has_the_bytes_of_a_local_one(
     cluster: sc.RayCluster, texts: Path, stream: Path, tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("siamese_cbow.cluster.parallel_prepare.COUNTED", 1000 * workers)  # so that counts are divided
+    monkeypatch.setattr("siamese_cbow.cluster.parallel_prepare.COUNTED", 1000 * workers)  # so that counts are split
     with_workers(cluster, workers).prepare(texts, output=tmp_path / "stream", text=LINES)
     assert content(tmp_path / "stream") == content(stream)
     assert [path.name for path in tmp_path.iterdir()] == ["stream"]
 
 
 def test_text_of_an_s3_store(cluster: sc.RayCluster, store: str, texts: Path, tmp_path: Path) -> None:
-    """As bytes of a store, the same files give the same words and ids."""
+    """Read from an S3 store, the same files give the same words and ids."""
     names = ["a-large.txt", "b-small.txt", "d.txt.gz", "e.jsonl", "g.txt.zst", "h.parquet"]
     with_workers(cluster, 2).prepare([f"{store}/{name}" for name in names], output=tmp_path / "far", text=LINES)
     near = sc.prepare([texts / name for name in names], output=tmp_path / "near", text=LINES)
@@ -192,7 +192,7 @@ def test_unfinished_work_takes_the_place_of_its_own_kind_only(tmp_path: Path) ->
             (scratch / name).parent.mkdir(exist_ok=True)
             (scratch / name).write_text("old")
         assert scratch_of(output, plan) == scratch
-        assert (scratch / "spool-000000").exists()  # of the same job, which goes on
+        assert (scratch / "spool-000000").exists()  # of the same job, which resumes
     scratch_of(output, {"job": 3})
     assert [path.name for path in scratch.iterdir()] == [PLAN]
     (scratch / "thesis.txt").write_text("years of work")
@@ -205,7 +205,7 @@ def test_unfinished_work_takes_the_place_of_its_own_kind_only(tmp_path: Path) ->
 
 
 def test_prepare_survives(cluster: sc.RayCluster, nodes: Nodes, texts: Path, stream: Path, tmp_path: Path) -> None:
-    """A worker, a node and the driver are lost, one after the other; what is there in the end is as if nothing was."""
+    """A worker, a node and the driver are lost, one after the other; the result is as if nothing had happened."""
     output = tmp_path / "stream"
     driver = Accident(2, die)
     with pytest.raises(LostError):
@@ -229,7 +229,7 @@ def test_prepare_survives(cluster: sc.RayCluster, nodes: Nodes, texts: Path, str
 
 
 def with_nodes(cluster: sc.RayCluster, n: int) -> None:
-    """Waits until so many nodes are there; a loaded machine may take minutes."""
+    """Waits until that many nodes have joined; a loaded machine may take minutes."""
     assert cluster._session is not None
     for _ in range(1800):
         if len(cluster._session.live_nodes()) == n:
@@ -240,7 +240,7 @@ def with_nodes(cluster: sc.RayCluster, n: int) -> None:
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small stream to learn from."""
+    """A small stream to train on."""
     folder = tmp_path_factory.mktemp("lesson")
     (folder / "a.txt").write_text(text_of(9000, 5), "utf-8")
     sc.prepare(folder / "a.txt", output=folder / "stream", text=LINES)
@@ -249,7 +249,7 @@ def lesson(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 RECIPE = sc.SiameseCBOW(dim=16, epochs=2, batch_size=64)
 OFTEN = Saving(checkpoint_minutes=0)
-EVERY = 6  # batches; a checkpoint comes after 8 rounds of them
+EVERY = 6  # batches per round; a checkpoint follows every 8 rounds
 
 
 def test_one_worker_is_local_training(cluster: sc.RayCluster, lesson: Path, tmp_path: Path) -> None:
@@ -260,14 +260,14 @@ def test_one_worker_is_local_training(cluster: sc.RayCluster, lesson: Path, tmp_
 
 @pytest.fixture(scope="module")
 def together(cluster: sc.RayCluster, lesson: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of two workers, undisturbed."""
+    """A model trained by two workers without interruption."""
     output = tmp_path_factory.mktemp("together") / "model"
     with_workers(cluster, 2).train(RECIPE, lesson, output=output, average_every=EVERY)
     return output
 
 
 def test_two_workers_are_as_in_one_process(lesson: Path, together: Path) -> None:
-    """No Ray and no sockets: the same workers, as threads of one process, come to the same numbers."""
+    """Without Ray and sockets, the same workers as threads of one process give the same numbers."""
     job = TrainingJob(RECIPE, (str(lesson),), (1.0,), {}, str(lesson.parent / "none"), 2, EVERY)
     workers = [TrainingWorker(job, i) for i in range(2)]
     with ThreadPoolExecutor(2) as pool:
@@ -337,7 +337,7 @@ def test_plan(cluster: sc.RayCluster, lesson: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table with nulls and other columns, and two plain texts, one of them compressed."""
+    """A table with nulls and extra columns, and two plain texts, one of them compressed."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -414,7 +414,7 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str], texts: Path, tmp_pat
 
 
 def test_a_node_that_sees_other_files(cluster: sc.RayCluster, nodes: Nodes, texts: Path, tmp_path: Path) -> None:
-    """A third node has an empty disk mounted where the output goes."""
+    """A third node has an empty disk mounted at the output's place."""
     hidden = tmp_path / "output"
     hidden.mkdir()
     may_mount = subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", hidden], capture_output=True)
@@ -453,7 +453,7 @@ def test_files_that_have_changed(cluster: sc.RayCluster, stream: Path, texts: Pa
 def test_a_stream_that_is_not_what_was_prepared(
     cluster: sc.RayCluster, lesson: Path, together: Path, tmp_path: Path
 ) -> None:
-    """A changed id is found while training runs; with the right file back, the same command goes on."""
+    """A changed id is found during training; with the right file restored, the same command resumes."""
     stream = shutil.copytree(lesson, tmp_path / "stream")
     ids = np.load(stream / "ids.npy")
     np.save(stream / "ids.npy", np.where(np.arange(len(ids)) == len(ids) // 2, ids[::-1], ids))
@@ -469,7 +469,7 @@ def test_a_stream_that_is_not_what_was_prepared(
 
 
 def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """A command ends with exit code 2; the line that it says last."""
+    """The last line of a command that ends with exit code 2."""
     with pytest.raises(SystemExit) as ended:
         main([*map(str, arguments)])
     assert ended.value.code == 2
@@ -481,7 +481,7 @@ def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_nodes_of_other_code(
     cluster: sc.RayCluster, nodes: Nodes, texts: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A node without the package, and one with another version of it: each is named; without them it works."""
+    """A node without the package and one with another version are both named; without them the job runs."""
     assert cluster._session is not None
     (tmp_path / "none").mkdir()
     (tmp_path / "none" / "sitecustomize.py").write_text(
@@ -548,7 +548,7 @@ def test_what_ray_says_is_one_line(cluster: sc.RayCluster, error: str, message: 
 
 @pytest.fixture
 def refusing() -> Iterator[str]:
-    """A store that knows nobody."""
+    """A store that refuses all credentials."""
 
     class Refuse(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -588,7 +588,7 @@ def test_wrong_credentials(
 def test_a_node_with_wrong_credentials(
     cluster: sc.RayCluster, nodes: Nodes, store: str, refusing: str, tmp_path: Path
 ) -> None:
-    """The driver may read the store, a node may not: it is named, and without it the same command goes on."""
+    """The driver may read the store, a node may not: it is named, and without it the same command resumes."""
     third = nodes.start(AWS_ENDPOINT_URL=refusing)
     try:
         with_nodes(cluster, 3)

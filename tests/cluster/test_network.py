@@ -1,4 +1,4 @@
-"""Two nodes that have a network between them: namespaces with addresses of their own, and a cable that is pulled."""
+"""Two nodes with a network between them: namespaces with their own addresses, and a cable that is pulled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ip(*arguments: str, check: bool = True) -> int:
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    """A head and a node, each in a network of its own, with a cable between them."""
+    """A head and a node, each in its own network, connected by a cable."""
     try:
         may = ip("netns", "add", NAMES[0], check=False) == 0
     except FileNotFoundError:
@@ -58,7 +58,7 @@ def inside(name: str) -> list[str]:
 
 
 def test_rows_travel_between_networks(nodes: Nodes, tmp_path: Path) -> None:
-    """A model of two nodes; and once more with the cable pulled: in one line it is said which node is gone."""
+    """Two nodes train a model; then again with the cable pulled, and one line says which node is gone."""
     lines = "".join(f"w{i % 7} w{i % 11} w{i % 13} w{i % 17} w{i % 90}\n" for i in range(4000))
     (tmp_path / "a.txt").write_text(lines)
     stream = tmp_path / "stream"
@@ -99,11 +99,11 @@ def test_rows_travel_between_networks(nodes: Nodes, tmp_path: Path) -> None:
     wait_for_nodes(nodes, 1)
     third = train("third", "--epochs", "1", "--workers", "1")
     _, said = third.communicate()
-    assert third.returncode == 0, said  # with the node that is left
+    assert third.returncode == 0, said  # with the remaining node
 
 
 def wait_for_nodes(nodes: Nodes, n: int) -> None:
-    """Until the cluster knows of so many."""
+    """Waits until the cluster has that many nodes."""
     code = "import ray, sys; ray.init(address=sys.argv[1], logging_level='error', log_to_driver=False); "
     code += "print(sum(node['Alive'] for node in ray.nodes()))"
     command = [*inside(NAMES[0]), sys.executable, "-c", code, nodes.address]

@@ -1,4 +1,4 @@
-"""Correlations against SciPy, and the bootstrap against resampling done the plain way."""
+"""Correlations against SciPy, and the bootstrap against direct resampling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloads, against a server on this machine that breaks off, lies, forgets ranges and says no."""
+"""Downloads from a local server that drops connections, lies, ignores ranges and refuses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = Callable[["Handler", bytes], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Serves `server.content`, each request in the way next on `server.script`; the last way is kept."""
+    """Serves `server.content`; `server.script` says how each request is handled, its last entry applies to the rest."""
 
     protocol_version = "HTTP/1.1"
     server: Server
@@ -144,7 +144,7 @@ def test_a_file_arrives_whole_and_checked(server: Server, tmp_path: Path) -> Non
     assert left(tmp_path / "new") == ["file"]
 
 
-def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+def test_a_broken_transfer_resumes_where_it_stopped(server: Server, tmp_path: Path) -> None:
     server.script = [breaks_after(100_000), breaks_after(200_000), with_ranges]
     waits, counting = Waits(), Counting()
     fetch(server.url(), tmp_path / "file", wait=waits, progress=counting)
@@ -155,7 +155,7 @@ def test_a_broken_transfer_goes_on_where_it_stopped(server: Server, tmp_path: Pa
     assert any("interrupted after 100,000 bytes" in message for message in counting.messages)
 
 
-def test_a_second_call_goes_on_with_what_the_first_left(server: Server, tmp_path: Path) -> None:
+def test_a_second_call_resumes_what_the_first_left(server: Server, tmp_path: Path) -> None:
     server.script = [breaks_after(50_000), says(503)]
     with pytest.raises(InputError, match="503"):
         fetch(server.url(), tmp_path / "file", tries=2, wait=Waits())
@@ -179,7 +179,7 @@ def test_a_server_without_ranges_starts_over(server: Server, tmp_path: Path) -> 
     assert (tmp_path / "file").read_bytes() == CONTENT
 
 
-def test_a_file_that_changed_meanwhile_is_not_sewn_together(server: Server, tmp_path: Path) -> None:
+def test_a_file_that_changed_meanwhile_is_not_pieced_together(server: Server, tmp_path: Path) -> None:
     server.script = [breaks_after(100_000), says(500)]
     with pytest.raises(InputError):
         fetch(server.url(), tmp_path / "file", tries=2, wait=Waits())
@@ -193,7 +193,7 @@ def test_a_part_that_is_whole_already(server: Server, tmp_path: Path) -> None:
     (tmp_path / "file.part").write_bytes(CONTENT)
     fetch(server.url(), tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == CONTENT
-    (tmp_path / "other.part").write_bytes(CONTENT + b"more")  # longer than the file: of something else
+    (tmp_path / "other.part").write_bytes(CONTENT + b"more")  # longer than the file, so it belongs to something else
     fetch(server.url(), tmp_path / "other", wait=Waits())
     assert (tmp_path / "other").read_bytes() == CONTENT
 
@@ -264,12 +264,12 @@ def test_archives_become_sets_and_a_second_call_fetches_nothing(server: Server, 
 
     assert download_sts(tmp_path, archives=archives) == []
     assert len(server.requests) == 2
-    # damage on disk is noticed by the sum of the first time, and mended
+    # damage on disk is detected by the recorded checksum and repaired
     (tmp_path / "archives" / "STS2014-en-test.zip").write_bytes(b"damaged")
     (tmp_path / "2014" / "STS.gs.images.txt").unlink()
     assert len(download_sts(tmp_path, archives=archives)) == 1
     assert len(server.requests) == 3
-    # and so is an archive that changed on the server since
+    # so is an archive that has changed on the server
     (tmp_path / "archives" / "STS2014-en-test.zip").unlink()
     server.content["/STS2014-en-test.zip"] = zipped({**YEAR, "x/more.txt": ""})
     with pytest.raises(InputError, match="SHA-256 is"):

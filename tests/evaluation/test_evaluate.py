@@ -25,12 +25,12 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
 
-# The angle of a sentence "x<degrees>" is its number, so that any cosine can be asked for.
+# A sentence "x<degrees>" has that angle, so tests can produce any cosine.
 ANGLES = [0, 30, 60, 90, 120]
 
 
 class Angles:
-    """A system whose answers are known; counts its calls."""
+    """A system with known answers that counts its calls."""
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
@@ -95,7 +95,7 @@ def test_three_aggregates() -> None:
     assert second.mean_pearson == pytest.approx(r[2])
 
 
-def test_sts_benchmark_has_no_part_in_the_headline_beside_semeval() -> None:
+def test_sts_benchmark_does_not_count_in_the_headline_next_to_semeval() -> None:
     other = angle_set("test", [1, 2, 3], collection="STS-Benchmark", year=2017)
     scores = evaluate(Angles(), [angle_set(), other])
     assert scores.mean_spearman == pytest.approx(1)
@@ -103,7 +103,7 @@ def test_sts_benchmark_has_no_part_in_the_headline_beside_semeval() -> None:
     assert evaluate(Angles(), [other]).mean_spearman == pytest.approx(-1)
 
 
-def test_constant_predictions_are_said_and_left_out_of_means() -> None:
+def test_constant_predictions_are_reported_and_left_out_of_means() -> None:
     same = PairSet(2014, "same", (("0", "60"), ("30", "90"), ("60", "120")), np.array([1.0, 2, 3]))
     scores = evaluate(Angles(), [angle_set(), same], bootstrap=20)
     assert scores.sets[1].pearson is None
@@ -136,7 +136,7 @@ def test_zero_vectors_have_cosine_0_and_are_counted() -> None:
         (lambda n: [["a"]] * n, "<U1"),
     ],
 )
-def test_a_system_that_misbehaves_is_told_so(make: Any, message: str) -> None:
+def test_misbehaving_systems_are_reported(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         evaluate(Fixed(make), [angle_set()])
 
@@ -163,7 +163,7 @@ def test_bootstrap_gives_intervals_that_depend_on_the_seed_only() -> None:
 
 
 def test_random_vectors_on_the_real_sets(shared_data: Path) -> None:
-    """The figures that show what the paper's protocol was: see docs/evaluation.md."""
+    """These figures reveal the paper's protocol: see docs/evaluation.md."""
     sets = sts(shared_data / "sts")
     official = evaluate(RandomVectors(), sets)
     assert official.mean_pearson == pytest.approx(0.4958, abs=0.0005)
@@ -175,7 +175,7 @@ def test_random_vectors_on_the_real_sets(shared_data: Path) -> None:
     assert sum(one.n_pairs for one in paper.sets) + 750 == 17_608  # with 2013 SMT: the paper's count of pairs
 
 
-# what can be evaluated by name
+# systems that can be named
 
 
 def test_word_vector_files_follow_the_case_of_the_file(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_word_vector_files_follow_the_case_of_the_file(tmp_path: Path) -> None:
         open_system(str(tmp_path / "lower.txt"), keep={"dog"})
 
 
-def test_folders_are_told_by_their_content(tmp_path: Path) -> None:
+def test_folders_are_recognised_by_their_content(tmp_path: Path) -> None:
     model = Model(Vocabulary.of_words(["the", "cat"]), np.eye(2, dtype=np.float32))
     model.save(tmp_path / "ours")
     assert open_system(str(tmp_path / "ours")) == model
@@ -242,7 +242,7 @@ np.testing.assert_allclose(system.encode(texts), dense.encode(texts), atol=1e-5)
 """
     pytest.importorskip("model2vec")
     pytest.importorskip("sentence_transformers")
-    # In a process of its own: the libraries warn, and torch is slow to load.
+    # In a separate process: the libraries warn, and torch is slow to load.
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -297,7 +297,7 @@ def test_the_table_names_protocol_and_aggregates_and_marks_the_best(folder: Path
     ):
         assert part in out
     row = next(line for line in out.splitlines() if "2014 images" in line)
-    assert row.count("*") == 1  # the best, in a pipe; bold in a terminal
+    assert row.count("*") == 1  # marks the best in a pipe; a terminal gets bold
     assert "overlap" in out
     assert "2014 OnWN is missing" in result.stderr
     assert "missing" not in out
@@ -327,7 +327,7 @@ def test_a_narrow_terminal_gets_several_tables() -> None:
         assert names == ["one", "two", "three"]
 
 
-def test_undefined_scores_are_said(folder: Path) -> None:
+def test_undefined_scores_are_reported(folder: Path) -> None:
     write_word_vectors(folder / "flat.vec", ["a", "red", "blue", "one"], np.ones((4, 2), dtype=np.float32))
     result = run(str(folder / "flat.vec"), "--no-random", "--sts", str(folder / "sts"))
     assert "undefined" in result.stdout
@@ -341,7 +341,7 @@ def test_mistakes_end_with_one_line_and_exit_code_2(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.startswith("siamese-cbow: no folder")
 
 
-def test_names_are_short_where_that_tells_them_apart() -> None:
+def test_names_are_short_where_that_is_unambiguous() -> None:
     assert short_names(["models/a", "models/b", "random"]) == ["a", "b", "random"]
     assert short_names(["x/a", "y/a"]) == ["x/a", "y/a"]
 

@@ -1,4 +1,4 @@
-"""Test sets of one's own: tables of every kind, columns found out or said, and rows that are not as they should be."""
+"""Your own test sets: tables of every kind, columns detected or named, and malformed rows."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_tables_of_every_kind(tmp_path: Path, name: str, content: str | None) ->
 
 
 @pytest.mark.parametrize("columns", ["b,a,rating", ["b", "a", "rating"], "2,1,4", "b, a, 4"])
-def test_columns_can_be_said(tmp_path: Path, columns: Any) -> None:
+def test_columns_can_be_named(tmp_path: Path, columns: Any) -> None:
     path = tmp_path / "own.csv"
     path.write_text("a,b,score,rating\n" + "".join(f'"{b}","{a}",9,{s}\n' for a, b, s in ROWS))
     (found,) = pairs(path, columns=columns)
@@ -116,7 +116,7 @@ def test_two_columns_are_too_few(tmp_path: Path) -> None:
         pairs(tmp_path / "own.csv", columns="a,b")
 
 
-def test_pairs_without_a_score_or_a_text_are_said(tmp_path: Path) -> None:
+def test_pairs_without_a_score_or_a_text_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text(csv("a,b,score", rows=[*ROWS, ("a", "b", ""), ("a", "b", "NaN"), ("", "b", 3)]))
     heard = Heard()
@@ -172,7 +172,7 @@ def test_tfidf_is_that_of_scikit_learn(texts: list[tuple[str, str]], characters:
     text = pytest.importorskip("sklearn.feature_extraction.text")
     cosines, is_empty = TfIdfCosines(characters).cosines(texts)
     flat = [sentence for pair in texts for sentence in pair]
-    if characters:  # theirs cuts words at white space, ours by its tokenizer: give it the words
+    if characters:  # theirs splits at white space, ours with its tokenizer: pass it the words
         flat = [" ".join(PLAIN_WORDS.words(sentence)) for sentence in flat]
         vectorizer = text.TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5))
     else:

@@ -19,7 +19,7 @@ pytest.importorskip("sklearn")
 
 
 def world() -> tuple[Model, Labelled]:
-    """Animals and tools: 60 different words, each text has two of one kind; no word comes often enough for tf-idf."""
+    """Animals and tools: 60 distinct words, two of one kind per text; no word is frequent enough for tf-idf."""
     rng = np.random.default_rng(1)
     words = [f"{kind}{i}" for kind in ("animal", "tool") for i in range(30)]
     rows = rng.normal(0, 0.3, (60, 4))
@@ -86,7 +86,7 @@ def test_command(tmp_path: Path) -> None:
     assert rows[0]["accuracy"] == probe(model, data, folds=5).mean
 
 
-def test_labels_before_the_texts_are_told(tmp_path: Path) -> None:
+def test_labels_before_the_texts_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("".join(f"{i % 2}\ta film of {i} hours\n" for i in range(20)))
     with pytest.raises(InputError, match=r"a\.tsv has 2 different texts .* but 20 labels .*; expected the text first"):
         read_labelled(tmp_path / "a.tsv")

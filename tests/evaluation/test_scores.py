@@ -1,4 +1,4 @@
-"""Small things that every number goes through: means, marks and figures as they are shown."""
+"""Helpers behind every number: means, marks and displayed figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests between two systems, against published worked examples and against simulation."""
+"""Significance tests between two systems, against published worked examples and simulations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_williams_against_published_examples(r_a: float, r_b: float, r_ab: float
 
 def test_williams_at_the_edges() -> None:
     assert williams(0.5, 0.5, 1.0, 100) == (0.0, 1.0)
-    assert williams(0.5, 0.4, 0.3, 3) == (0.0, 1.0)  # no degree of freedom
+    assert williams(0.5, 0.4, 0.3, 3) == (0.0, 1.0)  # no degrees of freedom
     t, p = williams(1.0, 0.1, 0.1, 50)
     assert t > 5
     assert p < 0.001

@@ -1,4 +1,4 @@
-"""STS files: every released layout is read, and every mistake in them is named with file and line."""
+"""STS files: every released layout is read, and every mistake in one is reported with file and line."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_missing_sets_are_named_with_where_to_find_them(tmp_path: Path) -> None:
     assert missing_sets(again) == []
 
 
-def test_an_input_without_gold_and_an_odd_size_are_said(tmp_path: Path) -> None:
+def test_an_input_without_gold_and_an_odd_size_are_reported(tmp_path: Path) -> None:
     put(tmp_path / "2014", "images")
     (tmp_path / "2014" / "STS.input.headlines.txt").write_text(PAIRS)
     said = Said()
@@ -218,7 +218,7 @@ def test_facts_about_the_text() -> None:
     assert facts.overlap == pytest.approx((1 / 4 + 0 + 1) / 3)
     assert facts.n_unknown({"the", "cat", "a"}) == 4
     assert facts.n_unknown(object()) is None
-    assert one.text(Tokenizer()).n_words == 10  # with the full stop
+    assert one.text(Tokenizer()).n_words == 10  # including the full stop
     assert one.text() is facts
 
 

@@ -1,4 +1,4 @@
-"""Tasks beyond similarity: files of the field, measures that agree with others', figures example by example."""
+"""Tasks beyond similarity: the field's file formats, measures that agree with other programs, figures per example."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_documents_need_some_words(tmp_path: Path) -> None:
         document_sets(tmp_path)
     same = Documents("same", [["word"] * 300, ["word"] * 300])
     found = same.items(RandomVectors(dim=10))
-    assert found[HALVES].tolist() == [0.5, 0.5]  # equal ones stand before it
+    assert found[HALVES].tolist() == [0.5, 0.5]  # ties rank before it
 
 
 def test_the_fields_own_sets(shared_data: Path) -> None:

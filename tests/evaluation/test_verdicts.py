@@ -1,4 +1,4 @@
-"""Verdicts: decided by an interval over pairs and trainings, the same way for every claim."""
+"""Verdicts: decided by an interval over pairs and training runs, in the same way for every claim."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_several_parts_hold_together() -> None:
 
 
 class Shared:
-    """Cosines as noisy as asked for: the first number of a sentence is its meaning."""
+    """Cosines with a chosen amount of noise: the first number of a sentence is its meaning."""
 
     def __init__(self, noise: float, seed: int) -> None:
         self._noise, self._rng = noise, np.random.default_rng(seed)
@@ -86,7 +86,7 @@ def test_resamples_are_paired_and_trainings_are_drawn() -> None:
     runs = [evaluate(Shared(0.05, seed), sets) for seed in (1, 2, 3)]
     again = resampled_pearsons([runs[0], runs[0], runs[1]], n=50)
     assert again.shape == (3, 50, 2)
-    np.testing.assert_array_equal(again[0], again[1])  # the same pairs for all
+    np.testing.assert_array_equal(again[0], again[1])  # the same pairs for all systems
     figures = np.array([[score.pearson for score in run.sets] for run in runs], np.float64)
     every_run = resampled_pearsons(runs, n=400)
     np.testing.assert_allclose(every_run.mean(axis=1), figures, atol=0.02)
@@ -96,7 +96,7 @@ def test_resamples_are_paired_and_trainings_are_drawn() -> None:
     assert all(0.2 < share < 0.5 for share in shares)
 
 
-def test_better_is_told_from_worse() -> None:
+def test_better_is_distinguished_from_worse() -> None:
     sets = [pair_set("one"), pair_set("other")]
 
     def system(noise: float, name: str) -> Resampled:

@@ -1,20 +1,20 @@
 """Whole pieces of work under attack: prepare, train, save, index, update, convert, compress, encode.
 
-python commands.py SCALE [SEED [MINUTES [WORK...]]]    prints counts as JSON; `losses` tells what did not survive
+python commands.py SCALE [SEED [MINUTES [WORK...]]]    prints counts as JSON; `losses` lists what did not survive
 
-A piece of work runs in a fork of a warm process, with one thread, and is disturbed there:
+Each piece of work runs in a fork of a warm process, with one thread, and is disturbed there:
 
     kill at an operation   SIGKILL before the n-th write, fsync, rename, mkdir or removal       (injection.py)
-    error at an operation  ENOSPC, EIO, EDQUOT, EROFS, EACCES, EMFILE from the n-th
-    kill inside a write    SIGXFSZ when a file reaches n bytes: any byte, and writes of libraries, too
-    error inside a write   EFBIG, the same way
+    error at an operation  ENOSPC, EIO, EDQUOT, EROFS, EACCES, EMFILE from the n-th on
+    kill inside a write    SIGXFSZ when a file reaches n bytes: at any byte, in writes of libraries, too
+    error inside a write   EFBIG, in the same way
     a signal               KILL, TERM, INT, HUP or PIPE at a random moment
-    memory, files          RLIMIT_AS and RLIMIT_NOFILE, so low that the work can't be done
+    memory, files          RLIMIT_AS and RLIMIT_NOFILE, too low for the work
     two writers            two processes at once
     clock                  the clock jumps back and forth by years between two runs
 
-After each: what is under the final name is the old one or the new one, whole; the same work again gives the expected
-bytes; a file of somebody else's beside it is untouched; no leftovers.
+After each fault: the final name holds the old result or the new one, complete; repeating the work gives the expected
+bytes; a file of somebody else's next to it is untouched; nothing is left over.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from injection import failing  # noqa: E402 (stands beside this file)
+from injection import failing  # noqa: E402 (next to this file)
 
 import siamese_cbow as sc  # noqa: E402
 from siamese_cbow.base import files  # noqa: E402
@@ -59,7 +59,7 @@ from siamese_cbow.training.saved_run import train_into  # noqa: E402
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EMFILE)
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)
 FOREIGN = "years of work"
-PATIENCE = 300  # seconds in which this process runs and the other one does not end
+PATIENCE = 300  # seconds that this process runs before it gives up on a child
 OUT = "out"
 SAID = tempfile.TemporaryFile()  # noqa: SIM115 (of all children, as long as this process lives)
 Tree = dict[str, bytes]
@@ -67,7 +67,7 @@ Tree = dict[str, bytes]
 
 @dataclass(frozen=True)
 class Work:
-    """A piece of work: `run(place)` makes `place/out`, where `before(place)` may have put an older one."""
+    """A piece of work: `run(place)` makes `place/out`; `before(place)` may have left an older one there."""
 
     name: str
     run: Callable[[Path], object]
@@ -76,7 +76,7 @@ class Work:
 
 
 def plain_tree(out: Path) -> Tree:
-    """The files of a folder, or a file, by name; an unfinished run is not under a final name."""
+    """The files of a folder, or a single file, by name; an unfinished run is not under a final name."""
     if out.is_file():
         return {"": out.read_bytes()}
     names = ((file, file.relative_to(out).as_posix()) for file in out.rglob("*") if file.is_file())
@@ -84,7 +84,7 @@ def plain_tree(out: Path) -> Tree:
 
 
 def index_tree(out: Path) -> Tree:
-    """The segments of an index, whose names and times are new each time, and which rows are whose."""
+    """The segments of an index, whose names and times change each time, and which rows belong to which file."""
     if not (out / "index.json").exists():
         return {}
     content = json.loads((out / "index.json").read_text("utf-8"))
@@ -110,7 +110,7 @@ def works(shared: Path) -> list[Work]:
     model = recipe.train(stream, threads=1)
     other = sc.SiameseCBOW(dim=8, epochs=1, batch_size=16, subsample=0, seed=2).train(stream, threads=1)
 
-    train_into(shared / "warm", recipe, stream, threads=1, saving=Saving(checkpoint_minutes=0))  # compiles kernels
+    train_into(shared / "warm", recipe, stream, threads=1, saving=Saving(checkpoint_minutes=0))  # compiles the kernels
 
     model.save(shared / "model")
 
@@ -140,17 +140,17 @@ def works(shared: Path) -> list[Work]:
 
 
 def out_of(place: Path) -> Path:
-    """What the work has made, whatever its ending."""
+    """The output of the work, whatever its ending."""
     return next((path for path in sorted(place.iterdir()) if path.name.startswith(OUT)), place / OUT)
 
 
-# disturbing
+# disturbances
 
 
 def in_child(act: Callable[[], object], limits: Callable[[], object] = lambda: None) -> int:
-    """Runs something in a fork; its process id. What it says and raises goes to `SAID`.
+    """Runs something in a fork; returns its process id. Its messages and exceptions go to `SAID`.
 
-    Ctrl-C is held back until the fork can deal with it: else it would unwind into the campaign and tidy up its files.
+    Ctrl-C is held back until the fork can handle it: otherwise it would unwind into the campaign and tidy up its files.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     child = os.fork()
@@ -179,7 +179,7 @@ def in_child(act: Callable[[], object], limits: Callable[[], object] = lambda: N
 
 
 def code_of(error: BaseException) -> int:
-    """2 for an error of ours, 3 and 4 for what a disturbance may end in, 70 for a bug."""
+    """2 for an error of ours, 3 and 4 for the legitimate results of a disturbance, 70 for a bug."""
     if isinstance(error, SiameseCBOWError):
         return 2
     if isinstance(error, KeyboardInterrupt | click.Abort | MemoryError):
@@ -189,15 +189,15 @@ def code_of(error: BaseException) -> int:
 
 
 def last_words() -> str:
-    """The end of what children have said."""
+    """The end of the children's messages."""
     size = os.fstat(SAID.fileno()).st_size
     return os.pread(SAID.fileno(), 1500, max(0, size - 1500)).decode("utf-8", "replace")
 
 
 def ended(child: int) -> int:
-    """How a child ended: its code, or -signal; one that hangs is an error.
+    """How a child ended: its exit code, or -signal; one that hangs is an error.
 
-    Naps are counted, not seconds of the clock, which goes on while the machine is asleep or others have it.
+    Counts naps instead of seconds, because the clock goes on while the machine sleeps or is busy with other work.
     """
     nap = 0.002
     for _ in range(round(PATIENCE / nap)):
@@ -211,22 +211,22 @@ def ended(child: int) -> int:
 
 
 class Campaign:
-    """Disturbs pieces of work and counts."""
+    """Disturbs pieces of work and counts the results."""
 
     def __init__(self, shared: Path) -> None:
         self._shared = shared
         self.rows: list[dict[str, Any]] = []
         self.losses: list[str] = []
         self._n_lost = 0
-        self.end = math.inf  # of the time for a piece of work; what would come later is left out
+        self.end = math.inf  # of the time for a piece of work; later faults are left out
         self._expected: dict[str, tuple[Tree, Tree, float, int]] = {}
 
     def expected(self, work: Work) -> tuple[Tree, Tree, float, int]:
-        """What there is before and after the work, how long it takes, how many operations it has."""
+        """What exists before and after the work, how long it takes, and how many operations it has."""
         if work.name not in self._expected:
             with self._place() as place:
                 work.before(place)
-                work.run(place)  # warms this process up, so that its forks need not
+                work.run(place)  # warms up this process, so that its forks don't have to
             with self._place() as place:
                 work.before(place)
                 before = work.tree(out_of(place)) if out_of(place).exists() else {}
@@ -252,7 +252,7 @@ class Campaign:
         shutil.rmtree(place, ignore_errors=True)
 
     def disturb(self, work: Work, how: str, disturbance: Callable[[Path], int]) -> bool:
-        """One fault; whether it had any effect. What did not survive it is kept in `losses`."""
+        """Injects one fault; returns whether it had any effect. Work that did not survive it goes into `losses`."""
         if time.monotonic() > self.end:
             return False
         try:
@@ -262,14 +262,14 @@ class Campaign:
             return True
 
     def _survives(self, work: Work, how: str, disturbance: Callable[[Path], int]) -> bool:
-        """Disturbs the work, looks at what is left, and does it again; an AssertionError where bytes are lost."""
+        """Disturbs the work, checks what is left and repeats it; an AssertionError means that bytes are lost."""
         before, after, _, _ = self.expected(work)
         with self._place() as place:
             work.before(place)
             code = disturbance(place)
             assert code not in (1, 70, -signal.SIGSEGV, -signal.SIGBUS), f"ended with {code}: {last_words()}"
             left = work.tree(out_of(place)) if out_of(place).exists() else {}
-            if work.tree is index_tree:  # what a crash leaves is deleted by the next update
+            if work.tree is index_tree:  # the next update deletes what a crash leaves
                 left.pop("strays", None)
                 states = [{k: v for k, v in tree.items() if k != "strays"} for tree in (before, after)]
             else:
@@ -280,20 +280,20 @@ class Campaign:
             assert work.tree(out_of(place)) == after, "the same again gives other bytes"
             assert (place / "foreign.txt").read_text() == FOREIGN, "a stranger's file is gone"
             names = {path.name for path in place.iterdir()} - {"foreign.txt", out_of(place).name}
-            if left == states[1]:  # all was done but for tidying up, which whoever writes next will do
+            if left == states[1]:  # everything was done except tidying up, which the next writer does
                 names = {name for name in names if not name.startswith(f".{out_of(place).name}.")}
             assert not names, f"leftovers {sorted(names)}"
         return code != 0
 
     def add(self, work: Work, kind: str, effects: list[bool]) -> None:
-        """Counts faults that had an effect; those that came too late or too early are not counted."""
+        """Counts faults that had an effect, not those that came too late or too early."""
         n, n_lost = sum(effects), len(self.losses) - self._n_lost
         self._n_lost = len(self.losses)
         if n:
             self.rows.append({"what": work.name, "kind": kind, "n": n, "survived": n - n_lost})
 
     def all_of(self, work: Work, chance: random.Random, scale: float) -> None:
-        """Every kind of fault, on one piece of work."""
+        """Every kind of fault on one piece of work."""
         _, after, taken, n_operations = self.expected(work)
         largest = max(map(len, after.values()))
         every = range(1, n_operations + 1)
@@ -340,7 +340,7 @@ class Campaign:
 
 
 def limited(work: Work, what: int, limit: int, *, kill: bool = False) -> Callable[[Path], int]:
-    """The work under a limit of the system; with `kill`, SIGXFSZ ends the process."""
+    """Runs the work under a system limit; with `kill`, SIGXFSZ ends the process."""
 
     def disturbance(place: Path) -> int:
         def limits() -> None:
@@ -355,7 +355,7 @@ def limited(work: Work, what: int, limit: int, *, kill: bool = False) -> Callabl
 
 
 def signalled(work: Work, number: signal.Signals, moment: float) -> Callable[[Path], int]:
-    """The work, and a signal after some time."""
+    """Runs the work, and sends a signal after some time."""
 
     def disturbance(place: Path) -> int:
         child = in_child(lambda: work.run(place))
@@ -368,11 +368,11 @@ def signalled(work: Work, number: signal.Signals, moment: float) -> Callable[[Pa
 
 
 def two_writers(work: Work) -> Callable[[Path], int]:
-    """The same work twice at once: both succeed, or one is told of the other."""
+    """Runs the same work twice at once: both succeed, or one is told about the other."""
 
     def disturbance(place: Path) -> int:
         def act() -> None:
-            with patch.object(files, "LOCK_SECONDS", 3600):  # a live writer gets the time to lock its folder
+            with patch.object(files, "LOCK_SECONDS", 3600):  # gives a live writer time to lock its folder
                 work.run(place)
 
         codes = {ended(child) for child in [in_child(act) for _ in range(2)]}
@@ -384,7 +384,7 @@ def two_writers(work: Work) -> Callable[[Path], int]:
 
 
 def clock_jumps(work: Work) -> Callable[[Path], int]:
-    """Killed half-way in another decade; the next run is back in this one."""
+    """Kills the work half-way in another decade; the next run is back in this one."""
 
     def disturbance(place: Path) -> int:
         def act() -> None:
@@ -397,8 +397,8 @@ def clock_jumps(work: Work) -> Callable[[Path], int]:
 
 
 def campaign(scale: float, seed: int = 1, minutes: float = math.inf, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All faults on all pieces of work, as far as the time allows; what was injected."""
-    files.LOCK_SECONDS = -math.inf  # leftovers of a killed process count as such at once, even if the clock is set back
+    """All faults on all pieces of work, as far as time allows; returns what was injected."""
+    files.LOCK_SECONDS = -math.inf  # leftovers of a killed process count at once, even if the clock was set back
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         attack = Campaign(Path(folder))

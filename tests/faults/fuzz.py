@@ -1,8 +1,8 @@
 """Fuzzes one reader, guided by coverage: `python fuzz.py NAME N SECONDS FOLDER` prints what it reached, as JSON.
 
-Needs atheris (`pip install 'siamese-cbow[soak]'`). It ends after N executions, or SECONDS of processor time. Many
-mutants are made inside of their format (mutation.py), the others byte by byte. The caps: 20 seconds of processor time
-and 4 GB for an input. A crasher is left in FOLDER; its bytes belong into `crashers/`, where a test reads them for ever.
+Needs atheris (`pip install 'siamese-cbow[soak]'`). It stops after N executions or SECONDS of CPU time. Many mutants are
+made within the structure of their format (mutation.py), the others byte by byte. The limits per input: 20 seconds of
+CPU time and 4 GB. A crashing input is left in FOLDER; add it to `crashers/`, where a test reads it from then on.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 LIBRARY = "siamese_cbow"
 MOST_BYTES = 12_000  # of an input
-# The share of mutants that are made inside of their format; less where making one takes longer than reading it.
+# The share of mutants made within their format; less where making one takes longer than reading it.
 INSIDE, INSIDE_MANY, MANY = 0.7, 0.25, 100_000
-HANGS = 20  # seconds of processor time: those of a clock would count while others have the machine
+HANGS = 20  # seconds of CPU time: wall-clock time would also count other programs
 
 
 def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
-    """Runs until enough was done or the time is over; does not return."""
+    """Runs until it has done enough or the time is over; does not return."""
     import atheris
 
-    # Numba compiles what it finds in these, and would find the instruments.
+    # Numba compiles the code in these modules, and would find the instrumentation.
     with atheris.instrument_imports(
         include=[LIBRARY, "tomllib", "json", "zipfile"], exclude=compiled_modules(), enable_loader_override=False
     ):
@@ -47,7 +47,7 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
     counts = {"executions": 0, "accepted": 0}
     end = time.process_time() + seconds
 
-    # The system ends a process whose input takes too long (SIGPROF), whatever it does; the input stays in a file.
+    # The system ends a process whose input takes too long (SIGPROF); the input stays in a file.
     with (folder / "hang").open("wb+") as file:
         file.truncate(MOST_BYTES + 4)
         current = mmap.mmap(file.fileno(), 0)
@@ -67,7 +67,7 @@ def fuzz(name: str, most: int, seconds: float, folder: Path) -> None:
 
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
         if chance.random() < inside:
-            with suppress(Exception):  # what can't be taken apart is changed byte by byte
+            with suppress(Exception):  # an input that can't be parsed is changed byte by byte
                 changed = reader.mutate(data, chance)
                 if 0 < len(changed) <= max_size:
                     return changed
@@ -83,7 +83,7 @@ def compiled_modules() -> list[str]:
     """Modules and rooms with functions that Numba compiles: ["siamese_cbow.machine", ...]."""
     import importlib.util
 
-    spec = importlib.util.find_spec(LIBRARY)  # which imports nothing of it
+    spec = importlib.util.find_spec(LIBRARY)  # imports nothing from it
     assert spec
     assert spec.origin
     package = Path(spec.origin).parent
@@ -93,13 +93,13 @@ def compiled_modules() -> list[str]:
 
 
 def lines_of(code: CodeType) -> set[int]:
-    """The lines of a module or function that can run."""
+    """The executable lines of a module or function."""
     inner = [lines_of(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return {line for _, _, line in code.co_lines() if line}.union(*inner)
 
 
 def coverage(name: str, folder: Path) -> tuple[int, int]:
-    """How many lines of functions of the reader's modules the corpus runs through, and how many there are."""
+    """How many lines in the functions of the reader's modules the corpus covers, and how many there are."""
     import readers
 
     reader = readers.make(name, folder / "files")
@@ -107,7 +107,7 @@ def coverage(name: str, folder: Path) -> tuple[int, int]:
     there: set[tuple[str, int]] = set()
     for source in sources:
         code = compile(Path(source).read_text("utf-8"), source, "exec")
-        for constant in code.co_consts:  # what runs when the module is imported does not count
+        for constant in code.co_consts:  # code that runs on import doesn't count
             if isinstance(constant, CodeType):
                 there |= {(source, line) for line in lines_of(constant)}
     reached: set[tuple[str, int]] = set()
@@ -139,7 +139,7 @@ def _files(module: str) -> list[Path]:
 
 
 def main() -> None:
-    """Fuzz in a child, then measure."""
+    """Fuzzes in a child process, then measures."""
     name, most, seconds, folder = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
     if len(sys.argv) > 5:
         fuzz(name, most, seconds, folder)

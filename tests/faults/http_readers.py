@@ -1,7 +1,7 @@
 """Readers of what clients send, without a socket: bodies, whole requests, and the bytes of a connection.
 
-Bodies are read and answered by the endpoints themselves, without an event loop, so that most of the time goes into
-our own code; requests go through the whole application; bytes of connections through the parser of the server.
+The endpoints themselves read and answer bodies, without an event loop, so most of the time goes into our own code;
+requests go through the whole application; the bytes of a connection go through the server's parser.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import siamese_cbow as sc
 from siamese_cbow.errors import InputError
 from siamese_cbow.model.model import Model
 
-BODIES: list[list[dict[str, Any]]] = [  # of each endpoint
+BODIES: list[list[dict[str, Any]]] = [  # for each endpoint
     [
         {"input": ["a cat", "b"], "dimensions": 2, "model": "m"},
         {"input": [[1, 2], [3]], "encoding_format": "base64", "normalize": False},
@@ -49,12 +49,12 @@ OTHER_PATHS = [
 ]
 
 
-# How bytes are read, honest inputs, modules, and how inputs are changed: what makes a `readers.Reader`.
+# The fields of a `readers.Reader`: how bytes are read, valid inputs, modules, and how inputs are mutated.
 Parts: TypeAlias = tuple[Callable[[bytes], object], list[bytes], list[str], mutation.Mutate]
 
 
 class _Request:
-    """As much of a request as a reader of bodies looks at."""
+    """The part of a request that a reader of bodies looks at."""
 
     headers: Mapping[str, str] = {"content-type": "application/json"}
 
@@ -66,7 +66,7 @@ class _Request:
 
 
 def _result(running: Coroutine[Any, Any, Any]) -> Any:
-    """What a coroutine gives that never waits."""
+    """The result of a coroutine that never waits."""
     try:
         running.send(None)
     except StopIteration as done:
@@ -101,7 +101,7 @@ def bodies(model: Model) -> Parts:
         number = data[0] % len(PATHS) if data else 0
         try:
             record = _result(readers[number](_Request(data[1:])))  # type: ignore[arg-type]
-            if getattr(record, "method", "") == "umap":  # seconds, and none of them ours
+            if getattr(record, "method", "") == "umap":  # takes seconds, none of them in our code
                 return None
             response = _result(handlers[number](record))  # type: ignore[arg-type]
         except Problem as problem:
@@ -118,7 +118,7 @@ def bodies(model: Model) -> Parts:
 
 
 def requests(model: Model) -> Parts:
-    """Whole requests, through the application: path, headers and body."""
+    """Whole requests through the application: path, headers and body."""
     from siamese_cbow.serve.app import build
     from siamese_cbow.serve.middleware import Hosts
 
@@ -176,7 +176,7 @@ def requests(model: Model) -> Parts:
 
 
 class _Transport(asyncio.Transport):
-    """What a connection writes, kept."""
+    """Keeps what a connection writes."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 80)})
@@ -201,7 +201,7 @@ class _Transport(asyncio.Transport):
 
 
 def connections(model: Model) -> Parts:
-    """The bytes of a connection, in pieces: the first byte says how long they are."""
+    """The bytes of a connection, in pieces; the first byte says how long the pieces are."""
     import uvicorn
     from uvicorn.server import ServerState
 
@@ -233,7 +233,7 @@ def connections(model: Model) -> Parts:
         answer, tasks = bytes(transport.written), list(protocol.tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)  # a thread of theirs would keep the process from ending
+        await asyncio.gather(*tasks, return_exceptions=True)  # one of their threads would keep the process alive
         return answer
 
     def read(data: bytes) -> object:
@@ -263,7 +263,7 @@ def connections(model: Model) -> Parts:
 
 
 def _lines(lines: tuple[str, ...]) -> mutation.Mutate:
-    """Lines of a head put in, left out and doubled; the others as text."""
+    """Inserts, drops and repeats lines of the head; mutates the others as text."""
     put_in = mutation.of_words(*lines)
 
     def mutate(data: bytes, chance: random.Random) -> bytes:

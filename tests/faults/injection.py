@@ -1,10 +1,10 @@
 """A file layer that fails: the n-th write, fsync, rename or removal of a process raises an error or kills it.
 
     with failing(at=3, how=errno.ENOSPC) as log: ...     the third operation raises ENOSPC
-    with failing(at=3, how="kill"): ...                  the process is gone, as if somebody had typed kill -9
+    with failing(at=3, how="kill"): ...                  the process ends as if somebody had typed kill -9
     with failing(at=0) as log: ...                       nothing fails; `log` lists the operations
 
-Sees what goes through Python's files; what libraries write themselves is reached by `resource.RLIMIT_FSIZE`.
+It sees operations through Python's files; writes by libraries are reached with `resource.RLIMIT_FSIZE`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink")
 
 @contextmanager
 def failing(at: int, how: int | Literal["kill"] = "kill") -> Iterator[list[str]]:
-    """Counts operations of the disk and lets number `at` fail, from 1."""
+    """Counts disk operations and makes number `at` fail, counting from 1."""
     log: list[str] = []
 
     def step(name: str) -> None:
@@ -56,7 +56,7 @@ def failing(at: int, how: int | Literal["kill"] = "kill") -> Iterator[list[str]]
         newline: Any = None,
         **more: Any,
     ) -> Any:
-        if not set(mode) & set("wax+") or more:  # with an opener: a file of `tempfile` that has no name
+        if not set(mode) & set("wax+") or more:  # with an opener: an unnamed file of `tempfile`
             return real_open(file, mode, buffering, encoding, errors, newline, **more)
         buffered = io.BufferedWriter(File(os.fspath(file), mode.replace("b", "").replace("t", "")))
         return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
@@ -71,7 +71,7 @@ def failing(at: int, how: int | Literal["kill"] = "kill") -> Iterator[list[str]]
 
 
 def killed(act: Callable[[], object], at: int) -> bool:
-    """Runs `act` in a child and kills it at operation `at`; False where it ended before."""
+    """Runs `act` in a child process and kills it at operation `at`; False if it ended before."""
     child = os.fork()
     if child == 0:
         with failing(at):

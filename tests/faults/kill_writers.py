@@ -1,6 +1,6 @@
 """Kills writers of files and folders at each of their operations, and checks what is left: see test_writers.
 
-python kill_writers.py FOLDER        prints how many kills there were; an AssertionError tells what was lost
+python kill_writers.py FOLDER        prints the number of kills; an AssertionError says what was lost
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ OURS = ("a.txt", "b.txt", "sub/c.txt")
 
 
 def write_file(target: Path, content: str) -> None:
-    """The writer of a single file."""
+    """Writes a single file."""
     with atomic_file(target) as new:
         new.write_text(content)
 
 
 def write_folder(target: Path, content: str) -> None:
-    """The writer of a folder with three files."""
+    """Writes a folder with three files."""
     with atomic_folder(target, ours=OURS) as new:
         (new / "sub").mkdir()
         for name in OURS:
@@ -34,7 +34,7 @@ def write_folder(target: Path, content: str) -> None:
 
 
 def write_folder_while_somebody_adds(target: Path, content: str) -> None:
-    """The same, and a file of somebody else's comes to the old folder during the work."""
+    """Writes a folder while a file of somebody else's arrives in the old one."""
     with atomic_folder(target, ours=OURS) as new:
         (new / "sub").mkdir()
         for name in OURS:
@@ -45,14 +45,14 @@ def write_folder_while_somebody_adds(target: Path, content: str) -> None:
 
 
 def content_of(path: Path) -> dict[str, str]:
-    """Files in a file or folder, by name."""
+    """The contents of a file, or of the files in a folder, by name."""
     if path.is_file():
         return {"": path.read_text()}
     return {file.relative_to(path).as_posix(): file.read_text() for file in path.rglob("*") if file.is_file()}
 
 
 def without_thesis(content: dict[str, str]) -> dict[str, str]:
-    """What is ours."""
+    """Only the files that are ours."""
     return {name: text for name, text in content.items() if name != "thesis.txt"}
 
 
@@ -78,11 +78,11 @@ def check(folder: Path, write: Callable[[Path, str], None], *, can_swap: bool) -
         added = list(place.rglob("thesis.txt"))
         plain = write_folder if write is write_folder_while_somebody_adds else write
         if (target / "thesis.txt").exists():
-            (target / "thesis.txt").rename(target.with_name("moved"))  # a folder with it is refused
+            (target / "thesis.txt").rename(target.with_name("moved"))  # a folder that contains it is refused
         plain(target, "again")
-        if (target / "thesis.txt").exists():  # it was in what the killed writer left
+        if (target / "thesis.txt").exists():  # it was among what the killed writer left
             (target / "thesis.txt").rename(target.with_name("moved"))
-        plain(target, "again")  # the first one leaves an only copy alone
+        plain(target, "again")  # the first writer doesn't touch an only copy
         assert set(without_thesis(content_of(target)).values()) == {"again"}
         assert foreign.read_text() == "not ours"
         hidden = [path.name for path in place.iterdir() if path.name.startswith(".")]
@@ -93,7 +93,7 @@ def check(folder: Path, write: Callable[[Path, str], None], *, can_swap: bool) -
 
 
 def main() -> None:
-    """All writers, with and without a system that swaps names."""
+    """Runs all writers, with and without a system that can swap names."""
     files.LOCK_SECONDS = -math.inf
     folder = Path(sys.argv[1])
     n_kills = sum(

@@ -1,6 +1,6 @@
-"""Much at once: a server under many connections, a pipe that closes early, long rows of calls, threads and forks.
+"""Heavy load: a server under many connections, a pipe that closes early, many calls in a row, threads and forks.
 
-python load.py SCALE        prints rows for results/reliability.md as JSON; an AssertionError tells what did not hold
+python load.py SCALE        prints rows for results/reliability.md as JSON; an AssertionError says what did not hold
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from serve_world import running, toy_model  # noqa: E402 (stands beside this file)
+from serve_world import running, toy_model  # noqa: E402 (next to this file)
 
 TEXTS = [f"the cat plays music {'song ' * (i % 7)}" for i in range(500)]
 ASK = b'{"input": ["the cat plays music", "a dog"]}'
 
 
 def memory(process: int) -> int:
-    """Bytes that a process holds."""
+    """The memory of a process in bytes."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 async def ask(port: int, times: list[float], codes: list[bytes]) -> None:
-    """A request on a connection of its own."""
+    """Sends one request on a new connection."""
     begun = time.perf_counter()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = b"POST /v1/embeddings HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -51,12 +51,12 @@ async def ask(port: int, times: list[float], codes: list[bytes]) -> None:
 
 
 HEAD = b"POST /v1/embeddings HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-# What slow clients send first: half a head, nothing at all, or (few: they count as requests) a head and half a body.
+# What slow clients send first: half a head, nothing, or (rarely: it counts as a request) a head and half a body.
 BEGINNINGS = [*[HEAD, b""] * 10, HEAD + b"Content-Type: application/json\r\nContent-Length: 99999\r\n\r\n{"]
 
 
 async def slow(port: int, end: float, number: int) -> None:
-    """A client that sends a byte now and then, or nothing, and never ends; once it is sent away, it comes again."""
+    """A client that sends a byte now and then, or nothing, and never finishes; it reconnects when disconnected."""
     begins = BEGINNINGS[number % len(BEGINNINGS)]
     while time.monotonic() < end:
         try:
@@ -74,7 +74,7 @@ async def slow(port: int, end: float, number: int) -> None:
 
 
 async def crowd(port: int, n_slow: int, seconds: float) -> tuple[list[float], list[bytes]]:
-    """Slow clients that stay, and quick ones, some dozens at a time, for so long."""
+    """Slow clients that stay, and dozens of quick ones at a time, for a given time."""
     end = time.monotonic() + seconds
     lazy = [asyncio.create_task(slow(port, end, number)) for number in range(n_slow)]
     times: list[float] = []
@@ -87,21 +87,21 @@ async def crowd(port: int, n_slow: int, seconds: float) -> tuple[list[float], li
 
 
 def is_warm(url: str) -> bool:
-    """Whether a server has loaded all that it will."""
+    """Whether a server has loaded everything it will load."""
     with urllib.request.urlopen(f"{url}/health") as answer:
         return bool(json.load(answer)["is_warm"])
 
 
 def serving(n_slow: int, seconds: float) -> list[Any]:
-    """The server answers, and its memory stays."""
+    """The server answers, and its memory stays constant."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with tempfile.TemporaryDirectory() as folder:
         toy_model().save(Path(folder) / "m")
-        # A machine that others use may take longer for a request than a server would usually wait.
+        # On a shared machine, a request may take longer than a server would usually wait.
         with running(Path(folder) / "m", "--max-seconds", "600") as server:
             asyncio.run(crowd(server.port, 2, min(seconds, 10)))
-            while not is_warm(server.url):  # it loads its quick path, a hundred megabytes, in the background
+            while not is_warm(server.url):  # it loads its fast path, a hundred megabytes, in the background
                 time.sleep(0.5)
             before = memory(server.process.pid)
             times, codes = asyncio.run(crowd(server.port, n_slow, seconds))
@@ -119,7 +119,7 @@ def serving(n_slow: int, seconds: float) -> list[Any]:
 
 
 def closing_pipe(n_lines: int) -> list[Any]:
-    """`yes | encode - | head`: ends at once, with exit code 0 and no traceback."""
+    """`yes | encode - | head` ends at once, with exit code 0 and no traceback."""
     lines = f"{sys.executable} -c 'for i in range({n_lines}): print(i, chr(97) * 9)' 2>/dev/null"
     encode = f"{sys.executable} -m siamese_cbow encode - 2>ERROR"
     command = f'{lines} | {encode} | head -n 5 > /dev/null; echo "${{PIPESTATUS[1]}}"'
@@ -137,7 +137,7 @@ def closing_pipe(n_lines: int) -> list[Any]:
 
 
 def leaks(n_calls: int) -> list[Any]:
-    """Memory after many calls is what it was after some."""
+    """Memory after many calls is the same as after a few."""
     model = toy_model()
 
     def calls(n: int) -> None:
@@ -148,7 +148,7 @@ def leaks(n_calls: int) -> list[Any]:
                 model.neighbours("cat", 3)
                 model.encode(TEXTS)
 
-    model.encode(TEXTS * 200)  # so many load the kernels, once
+    model.encode(TEXTS * 200)  # enough text to load the kernels, once
     calls(n_calls // 10)
     before = memory(os.getpid())
     calls(n_calls)
@@ -184,7 +184,7 @@ def equal_bytes(n_threads: int) -> list[Any]:
 
 
 def main(scale: float) -> dict[str, Any]:
-    """All of it; 1 is some minutes."""
+    """Runs everything; scale 1 takes some minutes."""
     return {
         "rows": [
             serving(max(20, round(2000 * scale)), max(4, 150 * scale)),

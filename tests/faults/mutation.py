@@ -1,10 +1,10 @@
-"""Mutants that get past the first check: an input is taken apart, changed inside, and put together again.
+"""Mutants that get past the first check: an input is unpacked, changed inside, and packed again.
 
     mutate = behind(gzip.decompress, gzip.compress, text)
-    mutate(data, random.Random(1))          a whole archive of another text
+    mutate(data, random.Random(1))          a complete archive of another text
 
-Lengths, checksums and headers are right again, so that what is behind them gets to see the change. An input that can't
-be taken apart, because an earlier mutant was not whole, is changed byte by byte.
+Lengths, checksums and headers are correct again, so the code behind them gets to see the change. An input that can't be
+unpacked, because an earlier mutant was broken, is changed byte by byte.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VALUES: list[Any] = [
     *("\ud800", "é", "ab" * 150, "<b>", "../x", "{}", "1", [], {}, [[]], ["a", "b"], [1, 2], {"a": 1}),
     *NUMBERS, 10**400, ["the", "cat", ""],
 ]  # fmt: skip
-ALIKE: dict[type, list[Any]] = {  # values that may stand where another of their type stands
+ALIKE: dict[type, list[Any]] = {  # values that may replace another value of their type
     str: [
         "a",
         "the cat",
@@ -54,7 +54,7 @@ ALIKE: dict[type, list[Any]] = {  # values that may stand where another of their
     bool: [True, False],
     list: [[], ["cat"], ["the", "cat", "the"], ["a"] * 60, [1, 2], [[1], [2, 3]], [0]],
 }
-# Written into the text of JSON where such a string stands: what no Python value is written as.
+# Replace such strings in JSON text: notations that no Python value produces.
 UNWRITABLE = {'"@deep"': "[" * 5000 + "]" * 5000, '"@objects"': '{"a":' * 900 + "1" + "}" * 900, '"@open"': "[" * 2000,
               '"@digits"': "9" * 5000, '"@exponent"': "1e99999", '"@twice"': '1, "k": 2, "k": 3',
               '"@lone"': '"\\ud800\\u0000"', '"@raw"': '"\x07"'}  # fmt: skip
@@ -62,7 +62,7 @@ DTYPES = ["<f4", "<f8", ">f4", "<i4", "<i8", ">i8", "|i1", "|u1", "<u2", "|O", "
 
 
 def raw(data: bytes, chance: random.Random) -> bytes:
-    """Cut, flipped, doubled, swapped and spliced."""
+    """Cuts, flips, doubles, swaps and splices bytes."""
     changed = bytearray(data)
     for _ in range(chance.randint(1, 4)):
         place = chance.randrange(len(changed) + 1)
@@ -84,7 +84,7 @@ def raw(data: bytes, chance: random.Random) -> bytes:
 
 
 def text(data: bytes, chance: random.Random) -> bytes:
-    """By characters, so that it stays UTF-8; one in ten is changed as bytes."""
+    """Mutates characters, so that the result stays UTF-8; one in ten is mutated as bytes."""
     if chance.random() < 0.1:
         return raw(data, chance)
     letters = data.decode("utf-8", "ignore")
@@ -97,7 +97,7 @@ def text(data: bytes, chance: random.Random) -> bytes:
 
 
 def of_words(*words: str) -> Mutate:
-    """As `text`, with words of a format's own among the pieces."""
+    """Like `text`, with a format's own words among the pieces."""
 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         if chance.random() < 0.4:
@@ -109,7 +109,7 @@ def of_words(*words: str) -> Mutate:
 
 
 def assigned(values: Sequence[str]) -> Mutate:
-    """Lines such as `dim = 300` with other values, left out or doubled; one in four is changed as text."""
+    """Changes, drops or repeats lines such as `dim = 300`; mutates one in four as text."""
 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         lines = data.decode("utf-8", "ignore").split("\n")
@@ -130,7 +130,7 @@ def assigned(values: Sequence[str]) -> Mutate:
 
 
 def cells(mark: str) -> Mutate:
-    """A table, cell by cell: with the marks at their places."""
+    """Mutates a table cell by cell, with the delimiters in place."""
 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         if chance.random() < 0.2:
@@ -164,7 +164,7 @@ def json_value(value: Any, chance: random.Random) -> Any:
     holder: list[Any] = [value]
     for _ in range(chance.randint(1, 3)):
         inside, key = holder, 0
-        while True:  # down to a place, by chance
+        while True:  # descends to a random place
             here: Any = inside[key]
             if not isinstance(here, dict | list) or not here or chance.random() < 0.2:
                 break
@@ -193,7 +193,7 @@ def json_value(value: Any, chance: random.Random) -> Any:
 
 
 def json_text(data: bytes, chance: random.Random) -> bytes:
-    """JSON, by its values; keys twice, deep nesting and numbers without end among them."""
+    """Mutates JSON by its values, including duplicate keys, deep nesting and endless numbers."""
     if chance.random() < 0.08:
         return raw(data, chance)
     try:
@@ -211,7 +211,7 @@ def json_text(data: bytes, chance: random.Random) -> bytes:
 
 
 def json_lines(data: bytes, chance: random.Random) -> bytes:
-    """A line of several, as JSON."""
+    """Mutates one line of several, as JSON."""
     lines = data.split(b"\n")
     place = chance.randrange(len(lines))
     lines[place] = json_text(lines[place], chance)
@@ -221,7 +221,7 @@ def json_lines(data: bytes, chance: random.Random) -> bytes:
 
 
 def behind(unpack: Callable[[bytes], bytes], pack: Callable[[bytes], bytes], inner: Mutate) -> Mutate:
-    """What a compression holds; one in eight is changed as it is."""
+    """Mutates the content of a compressed input; one in eight is changed as it is."""
 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         if chance.random() > 0.12:
@@ -233,7 +233,7 @@ def behind(unpack: Callable[[bytes], bytes], pack: Callable[[bytes], bytes], inn
 
 
 def after(n: int, inner: Mutate | Mapping[bytes, Mutate]) -> Mutate:
-    """The first bytes say what the rest is, and mostly stay; with a mapping, they also say how it is changed."""
+    """The first bytes say what the rest is and mostly stay; with a mapping, they also say how the rest is mutated."""
 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         head, rest = data[:n], data[n:]
@@ -249,7 +249,7 @@ def after(n: int, inner: Mutate | Mapping[bytes, Mutate]) -> Mutate:
 
 
 def npy(data: bytes, chance: random.Random) -> bytes:
-    """An `.npy` file: its header by its values and with its length, or its numbers."""
+    """An `.npy` file: mutates its header by value, with the right length, or its numbers."""
     if data[:6] != b"\x93NUMPY" or len(data) < 10 or chance.random() < 0.1:
         return raw(data, chance)
     end = 10 + struct.unpack("<H", data[8:10])[0]
@@ -276,7 +276,7 @@ def npy(data: bytes, chance: random.Random) -> bytes:
 
 
 def safetensors(data: bytes, chance: random.Random) -> bytes:
-    """Its header by its values and with its length, or its numbers."""
+    """Mutates the header by value, with the right length, or the numbers."""
     if len(data) < 8 or chance.random() < 0.1:
         return raw(data, chance)
     n = struct.unpack("<Q", data[:8])[0]
@@ -300,7 +300,7 @@ def safetensors(data: bytes, chance: random.Random) -> bytes:
 
 
 def zipped(inner: Mutate) -> Mutate:
-    """A zip archive, such as npz: a member of it, with the right checksum; or its names."""
+    """A zip archive, such as npz: mutates a member, with the right checksum, or the names."""
 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         if chance.random() < 0.1:
@@ -309,7 +309,7 @@ def zipped(inner: Mutate) -> Mutate:
             with zipfile.ZipFile(io.BytesIO(data)) as old:
                 members = [(info.filename, old.read(info)) for info in old.infolist()]
             place = chance.randrange(len(members))
-        except Exception:  # an earlier mutant, which may be anything
+        except Exception:  # an earlier mutant may be anything
             return raw(data, chance)
         name, content = members[place]
         what = chance.randrange(8)
@@ -333,7 +333,7 @@ def zipped(inner: Mutate) -> Mutate:
 
 
 def parquet(write: Callable[..., bytes]) -> Mutate:
-    """Written anew with other cells, types and options; or its footer, with its length, or a page."""
+    """Rewrites the table with other cells, types and options; or mutates its footer, with its length, or a page."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -392,7 +392,7 @@ def parquet(write: Callable[..., bytes]) -> Mutate:
 
 
 def pickled(data: bytes, chance: random.Random) -> bytes:
-    """Opcode by opcode: some are left out, doubled, swapped or replaced by others."""
+    """Mutates opcodes: some are dropped, repeated, swapped or replaced."""
     if chance.random() < 0.3:
         return raw(data, chance)
     try:
@@ -427,7 +427,7 @@ OPCODES = [
 
 
 def by_file(names: Sequence[str], given: Mapping[str, Mutate] | None = None) -> Mutate:
-    """For a folder: the first byte says which of these files the rest replaces, the file's ending how that changes."""
+    """For a folder: the first byte selects the file that the rest replaces; its ending selects the mutation."""
     usual: dict[str, Mutate] = {
         "json": json_text, "jsonl": json_lines, "safetensors": safetensors, "npy": npy, "npz": zipped(npy),
         "pkl": pickled, "csv": cells(","), "txt": text, "md": text,

@@ -1,11 +1,11 @@
-"""Every reader of the package as a function of bytes, with honest files to begin with: what fuzzing needs.
+"""Every reader of the package as a function of bytes, with valid files to start from, for fuzzing.
 
     reader = READERS["index"](folder)      makes its files in `folder`
-    for seed in reader.seeds: ...          honest inputs
-    reader(data)                           reads any bytes; what is not an error of ours is a bug
+    for seed in reader.seeds: ...          valid inputs
+    reader(data)                           reads any bytes; any error that is not one of ours is a bug
 
-Where a reader wants a folder of several files, the first byte of the data says which of them the rest replaces; what
-the folder says of that file (its size, its hash) is made true again. `mutate` changes an input inside of its format.
+If a reader expects a folder of several files, the first byte of the data selects the one that the rest replaces; what
+the folder records about that file (its size, its hash) is corrected. `mutate` changes an input within its format.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "caf\u00e9", "\u65e5", "d
 
 
 class Reader:
-    """Bytes in; success, or one of our own errors.
+    """Reads bytes; succeeds or raises one of our own errors.
 
-    seeds    honest inputs
-    modules  those whose lines it is to reach
-    mutate   how an input is changed inside of its format
+    seeds    valid inputs
+    modules  the modules whose lines it should reach
+    mutate   how an input is changed within its format
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Reader:
 
 
 def exhausted(items: Iterator[Any]) -> int:
-    """How many there are, at most a few thousand."""
+    """Counts the items of an iterable, up to a few thousand."""
     return sum(1 for _ in itertools.islice(items, 5000))
 
 
@@ -105,10 +105,10 @@ def folder_reader(
     describe: Callable[[Path], Path | None] = lambda damaged: None,
     mutates: Mapping[str, mutation.Mutate] | None = None,
 ) -> Reader:
-    """Replaces one file of a folder by the data; the first byte says which. The files as they are are the seeds.
+    """Replaces one file of a folder by the data; the first byte selects it. The unchanged files are the seeds.
 
-    describe  makes true what the folder says of a damaged file, and tells in which file that stands; the top bit of
-              the first byte leaves that out
+    describe  corrects what the folder records about a damaged file, and says in which file it is recorded; the top
+              bit of the first byte skips that
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     honest = {path: path.read_bytes() for path in files}
@@ -134,7 +134,7 @@ def folder_reader(
 
 
 def both_views(path: Path) -> tuple[int, int]:
-    """Reads a file as training does and as a search does: the counts of sentences and rows."""
+    """Reads a file as training does and as search does: the numbers of sentences and rows."""
     from siamese_cbow.text.corpus import Corpus
     from siamese_cbow.text.row_reader import RowReader
 
@@ -144,7 +144,7 @@ def both_views(path: Path) -> tuple[int, int]:
     return n, sum(len(rows.rows(block)) for block in rows.blocks())
 
 
-Codec = tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]  # to pack, to unpack
+Codec = tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]  # pack, unpack
 CODECS: dict[str, Codec] = {
     ".gz": (lambda data: gzip.compress(data, 1), lambda data: zlib.decompress(data, 31)),
     ".bz2": (lambda data: bz2.compress(data, 1), bz2.decompress),
@@ -172,7 +172,7 @@ def _document(ending: str, mutate: mutation.Mutate, *seeds: bytes) -> Callable[[
 
 
 def pdf_page(data: bytes, chance: Any) -> bytes:
-    """The commands of a page, in a PDF that is whole; or a PDF that is not."""
+    """The commands of a page, in a PDF that is valid otherwise; or a PDF that is not."""
     from document_files import pdf
 
     if chance.random() < 0.3:
@@ -182,7 +182,7 @@ def pdf_page(data: bytes, chance: Any) -> bytes:
     return mutation.raw(made, chance) if chance.random() < 0.3 else made
 
 
-PDF_LINES = [  # those that close the text they stand in go on with commands of a page
+PDF_LINES = [  # lines that close their text continue with page commands
     *("a cat", "\\777\\", "(", ") Tj ET Q Q (", ") Tj /Missing 12 Tf (", ") Tj 0 0 0 0 0 0 Tm (", ") Tj 1 2 3 Td ("),
     *(") Tj [(a) 1e99 (b)] TJ (", ") Tj BI /W 1 ID x EI (", ") Tj /X Do (", ") Tj << /A [ ("),
 ]
@@ -261,7 +261,7 @@ def unzstd(data: bytes) -> bytes:
 def _table(
     folder: Path, ending: str, seeds: Sequence[bytes], mutate: mutation.Mutate, module: str = "text.table_files"
 ) -> Reader:
-    """All that is done with a table: two of its columns, one as text, and whole records."""
+    """Every use of a table: two of its columns, one as text, and whole records."""
     from siamese_cbow.text.reader import RecordColumns, read_columns
     from siamese_cbow.text.row_reader import RowReader
 
@@ -335,7 +335,7 @@ def _languages(folder: Path) -> Reader:
 
 
 def _ignored(folder: Path) -> Reader:
-    """What a walk makes of patterns: of --glob, and of a .gitignore in the folder."""
+    """How a walk handles patterns: from --glob, and from a .gitignore in the folder."""
     from siamese_cbow.text.folders import Walk
 
     place = folder / "notes"
@@ -400,7 +400,7 @@ def _used(model: Any) -> None:
 
 
 def described(path: Path) -> Path | None:
-    """Makes config.json true to a file that was damaged."""
+    """Corrects config.json for a damaged file."""
     from siamese_cbow.model.storage import FORMAT
 
     config = path.parent / "config.json"
@@ -479,7 +479,7 @@ def _module_of(kind: type) -> ModuleType:
 def _original(folder: Path) -> Reader:
     from siamese_cbow.formats.pickled import is_keyed_vectors, read_keyed_vectors, read_original
 
-    # Stand-ins under the names that the files have; only their names and fields are written.
+    # Stand-ins with the names that the files use; only their names and fields are written.
     vocabulary = type("vocabulary", (), {"__module__": "vocabUtils"})
     keyed = type("KeyedVectors", (), {"__module__": "gensim.models.keyedvectors"})
     weights = np.random.default_rng(1).standard_normal((3, 2)).astype(np.float32)
@@ -528,7 +528,7 @@ def _skip_thought(folder: Path) -> Reader:
     return folder_reader(place, lambda path: read_published(path, kind="uni"), ["baselines.skip_thought.published"])
 
 
-# what we write
+# our own formats
 
 
 def _stream(folder: Path) -> Reader:
@@ -658,7 +658,7 @@ def _sts(folder: Path) -> Reader:
 
 
 def _pairs(folder: Path) -> Reader:
-    """A set of one's own, scored."""
+    """Scores a custom test set."""
     model = small_model()
     table = b'sentence1,sentence2,score\na cat,the cat,5\na dog,"the, mat",1.5\nthe cat sat,a dog,0\n'
     lines = b'{"a": "a cat", "b": "a dog", "score": 1}\n{"a": "the mat", "b": "mat", "score": 5}\n'

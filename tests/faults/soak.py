@@ -4,10 +4,10 @@
     fuzz     every reader, guided by coverage                                                (fuzz.py)
     load     a server under thousands of connections, long pipes, threads, leaks             (load.py)
 
-Each part keeps what it found in FOLDER (default: soak/), under the state of `src/` that it ran on; parts may run side
-by side. The page is of one state: what ran on another one is left out. After a repair, `--after STATE` keeps what ran
-on that earlier state, runs what had crashed there again, and the page says so. An hour and a half on one core;
-`--scale 0.1` is a tenth of everything.
+Each part keeps its findings in FOLDER (default: soak/), under the state of `src/` that it ran on; parts may run in
+parallel. The page covers one state: parts that ran on another one are left out. After a repair, `--after STATE` keeps
+the parts that ran on that earlier state and repeats those that crashed there, and the page says so. A full run takes an
+hour and a half on one core; `--scale 0.1` is a tenth of everything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-# Readers that answer in microseconds get more: most of the executions are theirs.
+# Readers that answer in microseconds get most of the executions.
 MANY = {
     "HTTP bodies": 500_000,
     "pickle": 2_000_000,
@@ -38,12 +38,12 @@ MANY = {
     "languages": 200_000,
 }
 OTHERS = 20_000
-MOST_SECONDS = 600.0  # of processor time, for a reader
-N_FAULTS, N_EXECUTIONS = 1_000, 10_000_000  # what a whole run is to reach
+MOST_SECONDS = 600.0  # of CPU time per reader
+N_FAULTS, N_EXECUTIONS = 1_000, 10_000_000  # goals of a full run
 
 
 def source_state() -> str:
-    """The name that git gives to the content of `src/`; refused where it holds what was not committed."""
+    """git's name for the content of `src/`; refused if `src/` has uncommitted changes."""
     changed = subprocess.run(["git", "status", "--porcelain", "src"], cwd=PROJECT, capture_output=True, check=True)
     if changed.stdout:
         raise SystemExit("src/ has changes that are not committed; commit them first, so that the page is of one state")
@@ -52,7 +52,7 @@ def source_state() -> str:
 
 
 def run_fuzz(folder: Path, scale: float, jobs: int) -> None:
-    """Each reader in a process of its own; a crash stops that reader, and is shown."""
+    """Fuzzes each reader in a separate process; a crash stops that reader and is reported."""
     from readers import READERS
 
     kept = folder / "fuzz.jsonl"
@@ -75,7 +75,7 @@ def run_fuzz(folder: Path, scale: float, jobs: int) -> None:
 
 
 def keep_earlier(earlier: Path, folder: Path) -> None:
-    """Takes over what ran on an earlier state, but for what crashed there."""
+    """Takes over the results of an earlier state, except for what crashed there."""
     for file in (earlier / "faults.json", earlier / "load.json"):
         if file.exists() and not (folder / file.name).exists():
             (folder / file.name).write_text(file.read_text())
@@ -87,7 +87,7 @@ def keep_earlier(earlier: Path, folder: Path) -> None:
 
 
 def run_part(part: str, folder: Path, scale: float, minutes: float) -> None:
-    """A part that is a script of its own and prints JSON."""
+    """Runs a part that is a separate script and prints JSON."""
     script = {"faults": "commands.py", "load": "load.py"}[part]
     command = [sys.executable, str(HERE / script), str(scale)]
     command += ["1", str(minutes)] if part == "faults" else []
@@ -106,7 +106,7 @@ def slug(name: str) -> str:
 
 
 def page(folder: Path, state: str) -> str:
-    """results/reliability.md, of all parts that have run on one state of the source."""
+    """results/reliability.md, from all parts that have run on one state of the source."""
     lines = [
         "# Reliability",
         "",
@@ -128,7 +128,7 @@ def page(folder: Path, state: str) -> str:
 
 
 def _states(folder: Path, state: str) -> str:
-    """Which source it ran on: `git rev-parse HEAD:src`."""
+    """The source that it ran on: `git rev-parse HEAD:src`."""
     if not (folder / "after").exists():
         return f"Everything ran on one state of the source (`git rev-parse HEAD:src` begins with {state})."
     rows = map(json.loads, (folder / "fuzz.jsonl").read_text().splitlines())
@@ -140,7 +140,7 @@ def _states(folder: Path, state: str) -> str:
 
 
 def _goals(parts: dict[str, Path]) -> list[str]:
-    """What a whole run is to reach, and what this one has."""
+    """The goals of a full run, and what this run reached."""
     from readers import READERS
 
     n_faults, executions = 0, []
@@ -158,13 +158,13 @@ def _goals(parts: dict[str, Path]) -> list[str]:
 
 
 def table(head: list[str], rows: list[list[Any]]) -> list[str]:
-    """A table in Markdown; numbers with commas."""
+    """A Markdown table; numbers get commas."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
     return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in cells)]
 
 
 def _faults(text: str) -> list[str]:
-    """A row for each piece of work, a column for each kind of fault."""
+    """One row per piece of work, one column per kind of fault."""
     found = json.loads(text)
     works = list(dict.fromkeys(row["what"] for row in found["rows"]))
     kinds = list(dict.fromkeys(row["kind"] for row in found["rows"]))

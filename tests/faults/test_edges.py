@@ -1,4 +1,4 @@
-"""Words and texts at the edge: every result is defined and finite. Rates and dimensions: training/test_numbers."""
+"""Edge cases of words and texts: every result is defined and finite. Rates and dimensions: training/test_numbers."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_vocabulary_of_one_word() -> None:
 
 
 def test_a_sentence_of_a_million_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On both ways of encoding, the same bits, and those of the mean."""
+    """Both ways of encoding give the same bits, and those of the mean."""
     rows = np.random.default_rng(1).standard_normal((8, 4))
     model = model_of(rows)
     text = "the cat sat on mat a dog ran zzz " * 111_112
@@ -96,10 +96,8 @@ def test_a_sentence_of_a_million_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_a_model_from_a_stranger_with_numbers_that_are_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: float
-) -> None:
-    """Its rows are mapped, not read, so they are not looked at before; no vector with NaN comes out all the same."""
+def test_a_foreign_model_with_nan_and_infinity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: float) -> None:
+    """Its rows are mapped, not read, so nothing checks them first; still no vector contains NaN."""
     model_of(np.random.default_rng(1).standard_normal((8, 4))).save(tmp_path / "m")
     path = tmp_path / "m" / "model.safetensors"
     data = bytearray(path.read_bytes())

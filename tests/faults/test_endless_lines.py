@@ -76,7 +76,7 @@ def test_an_endless_line_is_one_clear_line(folder: Path, command: str, capsys: p
 
 
 def test_its_sentences_can_be_had(folder: Path) -> None:
-    """What the message advises."""
+    """The message's advice works."""
     how = ["--unit", "sentence", "--sentence-language", "en"]
     assert exit_code("encode", "text/long.txt.zst", "-o", "rows.npy", *how) == 0
     assert len(np.load(folder / "rows.npy")) == LIMIT // len(SENTENCE) + 2
@@ -119,10 +119,10 @@ def on_a_basis(model: Model, text: str) -> object:
     ids=["encode", "plain", "bulk", "few", "bound"],
 )
 def test_a_long_row_of_unknown_words_takes_little_memory(work: Callable[[Model, str], object]) -> None:
-    """The rows of all its words at once would take DIM numbers for each."""
+    """The rows of all its words at once would take DIM numbers per word."""
     model, n = toy_model(), 8_000
     text = unknown_text(n)
-    work(model, unknown_text(10))  # what is made once
+    work(model, unknown_text(10))  # makes what is made only once
     tracemalloc.start()
     work(model, text)
     _, peak = tracemalloc.get_traced_memory()

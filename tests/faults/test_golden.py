@@ -1,6 +1,6 @@
-"""The promise of compatibility: whatever a release has written is read for ever, and every file says its version.
+"""The promise of compatibility: whatever a release has written stays readable, and every file records its version.
 
-Golden files, each written by the release in its name: models in model/data, a stream in stream/data, an unfinished run
+Golden files were written by the release in their name: models in model/data, a stream in stream/data, an unfinished run
 with its checkpoint in training/run_of_0_1_0, and here, in `golden`, an index and a recipe.
 """
 
@@ -34,7 +34,7 @@ def model() -> sc.Model:
 
 
 def versioned(folder: Path) -> dict[str, Path]:
-    """One of each of our files that tell a version."""
+    """One of each of our files that record a version."""
     sc.prepare([["the cat sat", "a dog ran", "the dog sat"]] * 4, output=folder / "stream", min_count=1)
     (folder / "notes.txt").write_text("the cat\na dog\n")
     sc.Index.update(folder / "index", folder / "notes.txt", model=model())
@@ -62,7 +62,7 @@ def content_of(path: Path) -> dict[str, object]:
 
 
 def read(kind: str, folder: Path) -> object:
-    """What reads each of them."""
+    """Reads each of them."""
     reads: dict[str, Callable[[], object]] = {
         "stream": lambda: sc.Stream.load(folder / "stream"),
         "index": lambda: sc.Index(folder / "index", model=model()),
@@ -86,7 +86,7 @@ def test_every_file_says_its_version_and_newer_ones_name_what_to_install(tmp_pat
             newer = newer.replace(f'format_version"{sign}{version}', f'format_version"{sign}99')
             newer = newer.replace(f"format_version{sign}{version}", f"format_version{sign}99")
         path.write_text(newer, "utf-8")
-        if kind == "cache":  # what can't be used is computed again
+        if kind == "cache":  # unusable entries are computed again
             assert Cache(tmp_path / "cache").get("piece", {"a": 1}) is None
             continue
         with pytest.raises((FormatError, SettingsError), match=r"99.* type pip install 'siamese-cbow>=9"):
@@ -103,7 +103,7 @@ def test_an_index_of_0_1_0(tmp_path: Path) -> None:
 def test_a_recipe_of_0_1_0() -> None:
     recipe = sc.read_recipe(GOLDEN / "recipe-0.1.0.toml")
     assert recipe.dim == 7
-    assert recipe == sc.SiameseCBOW(dim=7, epochs=1, learning_rate=0.05)  # which were the defaults then
+    assert recipe == sc.SiameseCBOW(dim=7, epochs=1, learning_rate=0.05)  # the defaults of that release
 
 
 def test_a_cached_piece_of_0_1_0_has_no_version(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_golden_files_of_the_other_rooms_are_there() -> None:
 
 def test_what_reads_a_newer_file() -> None:
     assert what_reads({"written_by": {"siamese-cbow": "3.1"}}).endswith("type pip install 'siamese-cbow>=3.1'")
-    for writer in (3, None, "3' evil; rm -r '", "3\x1b[2K"):  # it is for a user to type
+    for writer in (3, None, "3' evil; rm -r '", "3\x1b[2K"):  # a user may type it
         assert what_reads({"written_by": {"siamese-cbow": writer}}) == "type pip install -U siamese-cbow"
     for content in ({}, {"written_by": 3}, None, []):
         assert what_reads(content) == "type pip install -U siamese-cbow"

@@ -1,4 +1,4 @@
-"""The shortest version of `load.py`; `make soak` does it for minutes."""
+"""The shortest version of `load.py`; `make soak` runs it for minutes."""
 
 from __future__ import annotations
 

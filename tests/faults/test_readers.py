@@ -1,4 +1,4 @@
-"""Every reader, on damaged input: success or an error of ours, never anything else. `make soak` does it for longer."""
+"""Every reader on damaged input: success or an error of ours, never anything else. `make soak` runs it for longer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def mutants(read: Reader, n: int, seed: int = 1) -> Iterator[bytes]:
-    """Seeds, changed byte by byte and inside of their format; the same ones each time."""
+    """Seeds, mutated byte by byte and within their format; the same ones each time."""
     chance = random.Random(seed)
     for _ in range(n):
         change = read.mutate if chance.random() < 0.6 else raw
@@ -47,7 +47,7 @@ def test_damaged_input(reader: tuple[str, Reader]) -> None:
     assert n_seeds >= min(2, len(read.seeds)), f"{name}: the honest files are refused"
     outcomes = [read(mutant) for mutant in mutants(read, N_MUTANTS)]
     outcomes += [read(data) for data in (b"", b"\0", b"\n" * 50, bytes(range(256)))]
-    if name != "report cache":  # what can't be used there is computed again
+    if name != "report cache":  # unusable entries are computed again
         assert not all(outcomes), f"{name}: whatever comes is accepted"
 
 
@@ -105,7 +105,7 @@ def test_parquet_of_any_shape(
     assert read(bytes(data))
     chance = random.Random(seed)
     for _ in range(n_flips):
-        data[chance.randrange(4, len(data) - 8)] ^= 1 << chance.randrange(8)  # its ends say that it is Parquet
+        data[chance.randrange(4, len(data) - 8)] ^= 1 << chance.randrange(8)  # its ends mark it as Parquet
     read(bytes(data))
 
 
@@ -140,7 +140,7 @@ def test_documents_of_any_marks(
 @QUICK
 @given(st.lists(st.lists(st.sampled_from(PDF_LINES), max_size=12), min_size=1, max_size=3), st.integers(0, 40))
 def test_pdf_pages_of_any_content(tmp_path: Path, pages: list[list[str]], cut: int) -> None:
-    data = pdf(pages)  # whole but for what its pages say
+    data = pdf(pages)  # valid except for the content of its pages
     make("PDF", tmp_path / "files")(data[: len(data) - cut])
 
 

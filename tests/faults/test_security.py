@@ -31,12 +31,12 @@ FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve",
 FORBIDDEN_CALLS = {"eval", "exec", "__import__", "os.system", "os.popen", "torch.load", "yaml.load", "pickle.loads",
                    "pickle.load", "numpy.load", "np.load"}  # fmt: skip
 FORBIDDEN_BEGINNINGS = ("os.exec", "os.spawn", "os.posix_spawn")
-# Each with its reason. Whatever is added here runs code or starts programs: look twice.
-# This Python, with a fixed program: to split text on all cores, and to compile kernels while text is read.
+# Each with its reason. Whatever is added here runs code or starts programs: review it carefully.
+# This Python with a fixed program: splits text on all cores, and compiles kernels while text is read.
 ALLOWED_MODULES = {("text.splitters", "subprocess"), ("training.ahead", "subprocess")}
 SAFE_OPTIONS = {"np.load": ("allow_pickle", False), "torch.load": ("weights_only", True)}
 
-# What would run, or change the page, if it were not text. `window.owned` is what it would set.
+# Would run, or change the page, if it weren't treated as text; it would set `window.owned`.
 SCRIPT = "<script>window.owned=1</script>"
 IMAGE = '"><img src=x onerror=window.owned=1>'
 LINK = "[x](javascript:window.owned=1)"
@@ -45,14 +45,14 @@ NASTY = [SCRIPT, IMAGE, LINK, EVENT, "</td></table><svg/onload=window.owned=1>",
 
 
 def dotted(node: ast.expr) -> str:
-    """`os.system` -> "os.system"; what is no plain name is ""."""
+    """`os.system` -> "os.system"; anything but a plain name gives ""."""
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def dangers(source: str, module: str) -> Iterator[str]:
-    """Whatever in a module could run code that a file brings in, or start a program."""
+    """Everything in a module that could run code from a file or start a program."""
     for node in ast.walk(ast.parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -120,7 +120,7 @@ def test_archives_stay_in_their_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_a_pipe_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
-    """An archive may hold one, and whoever opens it waits for ever."""
+    """An archive may contain one, and opening it would block for ever."""
     for folder, name, load in (("m", "config.json", siamese_cbow.load), ("s", "stream.json", Stream.load)):
         (tmp_path / folder).mkdir()
         os.mkfifo(tmp_path / folder / name)
@@ -129,7 +129,7 @@ def test_a_pipe_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_keys_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not `==`, which ends at the first letter that differs."""
+    """Not with `==`, which stops at the first letter that differs."""
     source = (PACKAGE / "serve" / "middleware.py").read_text("utf-8")
     compared = [dotted(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     assert "hmac.compare_digest" in compared
@@ -199,7 +199,7 @@ def test_markup_is_text_in_a_browser(browser: Any, tmp_path: Path) -> None:
         assert tab.evaluate("window.owned") is None, name
         assert tab.locator("img[src=x]").count() == 0, name
         assert tab.locator("a[href^=javascript]").count() == 0, name
-        assert SCRIPT in tab.inner_text("body"), name  # it is there, to be read
+        assert SCRIPT in tab.inner_text("body"), name  # it is there as readable text
         context.close()
 
 

@@ -1,4 +1,4 @@
-"""Disks that fail and processes that are killed, at each operation of a writer: nothing is lost, nothing is left."""
+"""Failing disks and killed processes, at each operation of a writer: nothing is lost, nothing is left over."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_failing_disk(
     assert {"write", "fsync"} <= set(operations)
     refused = 0
     for at in range(1, len(operations) + 1):
-        with suppress(InputError), failing(at, fault):  # not OSError: it has to be said in plain words
+        with suppress(InputError), failing(at, fault):  # not OSError: the message must be in plain words
             write(target, "new")
             refused -= 1
         refused += 1
@@ -68,7 +68,7 @@ def test_kills(tmp_path: Path) -> None:
 
 @contextmanager
 def largest_file(n_bytes: int) -> Iterator[None]:
-    """No file grows beyond this; the bytes before it are written."""
+    """Limits the size of files; the bytes before the limit are written."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
     try:
@@ -121,7 +121,7 @@ except InputError as error:
 
 
 def test_a_full_disk_is_an_error_not_the_end_of_the_process(tmp_path: Path) -> None:
-    """What is stored through a map of a file that has no place on the disk yet ends in SIGBUS."""
+    """Writing through the map of a file without space on the disk would end in SIGBUS."""
     mount = f'mount -t tmpfs -o size=256k none {tmp_path} && exec "$@"'
     command = ["unshare", "-rm", "sh", "-c", mount, "sh"]
     can = subprocess.run([*command, "true"], capture_output=True, check=False) if shutil.which("unshare") else None

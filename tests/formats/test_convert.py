@@ -1,4 +1,4 @@
-"""Formats: each is told by its content, read and written without loss but what is said, and refused when broken."""
+"""Formats: each is recognised by its content, read and written with every loss reported, and refused when broken."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ words = st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=8, unique
 
 @given(words=words, dim=st.integers(1, 4), kind=st.sampled_from(["word2vec", "word2vec-binary", "glove", "parquet"]))
 @settings(max_examples=60)
-def test_any_words_survive_but_those_that_are_said(
+def test_all_words_survive_except_those_reported(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], dim: int, kind: str
 ) -> None:
     path = tmp_path_factory.mktemp("any") / "file"
@@ -70,7 +70,7 @@ def test_any_words_survive_but_those_that_are_said(
     notes = write_model(model, path, kind=kind)
     assert any("white space" in note for note in notes) == (len(fit) < len(words))
     if kind == "glove" and dim == 1:
-        return  # without a header and with one number a word, words of digits can't be told from a header
+        return  # without a header and with one number per word, a word of digits looks like a header
     again = open_model(path, kind=kind)
     assert list(again.vocabulary.words) == [words[i] for i in fit]
     np.testing.assert_array_equal(again.vectors, vectors[fit])
@@ -117,10 +117,10 @@ def test_the_packaged_model_is_a_source(tmp_path: Path) -> None:
     )
     assert done.model == sc.load()
     left_out = any("the treatment of unknown words" in note for note in done.notes)
-    assert left_out == (find_spec("onnx") is not None)  # our own folder keeps it
+    assert left_out == (find_spec("onnx") is not None)  # only our own folder keeps it
 
 
-def test_words_with_spaces_are_left_out_and_said(tmp_path: Path) -> None:
+def test_words_with_spaces_are_left_out_and_reported(tmp_path: Path) -> None:
     (tmp_path / "glove.txt").write_text("the 1 2\nNew York 3 4\ncat 5 6\n")
     done = convert(tmp_path / "glove.txt", tmp_path / "words.bin")
     assert "skipped 1 word with white space inside, such as 'New York'" in done.notes
@@ -188,7 +188,7 @@ def original(**changes: Any) -> dict[str, Any]:
 
 
 def old_pickle(content: dict[str, Any], arguments: dict[str, Any]) -> bytes:
-    """As Python 2 wrote it: an argparse.Namespace, and an instance of a class of the old style."""
+    """A pickle as Python 2 wrote it: an argparse.Namespace, and an instance of an old-style class."""
 
     def part(value: Any) -> bytes:
         return python2_pickle(value, protocol=0)[:-1]
@@ -339,7 +339,7 @@ def test_truncated_anywhere(tmp_path: Path, name: str) -> None:
             model = open_model(path)
         except InputError as error:
             assert name in str(error)  # noqa: PT017
-        else:  # GloVe has no header: a file that ends between two lines is a shorter file
+        else:  # GloVe has no header: a file cut between two lines is just a shorter file
             assert name == "w.glove"
             assert model.dim == 16 or len(model.vocabulary) == 1
 

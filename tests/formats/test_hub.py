@@ -1,4 +1,4 @@
-"""Models on the Hugging Face Hub, by the real client against a server on loopback."""
+"""Models on the Hugging Face Hub, with the real client and a server on loopback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # theirs are not ours to fix
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    # The library has read the environment already; a cache of the test's own, no telemetry, one plain way of transfer.
+    # The library has already read the environment: set the test's own cache, no telemetry, plain transfers.
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -43,7 +43,7 @@ def test_up_and_down_again(server: Hub, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
     assert not any("malware" in request for request in server.requests)
     assert Model.from_pretrained(tmp_path / "tiny") == model
-    # other libraries find what they need among the same files
+    # other libraries find their files in the same repository
     model2vec = pytest.importorskip("model2vec")
     folder = download("me/tiny", endpoint=server.url)
     np.testing.assert_allclose(
@@ -61,7 +61,7 @@ def test_a_second_push_replaces_the_first(server: Hub) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
-def test_what_the_server_refuses_is_said(server: Hub, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_server_refuses_is_reported(server: Hub, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client tries again and again
     server.fails_with = status
     with pytest.raises(InputError, match=r"can't upload to me/tiny: .*check the name"):
@@ -69,14 +69,14 @@ def test_what_the_server_refuses_is_said(server: Hub, status: int, monkeypatch: 
     assert not server.repositories
 
 
-def test_a_server_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client tries again and again
     with pytest.raises(InputError, match=r"can't upload to me/tiny: .*and the connection"):
         small_model().push_to_hub("me/tiny", endpoint="http://127.0.0.1:9", token="t")
 
 
 @pytest.mark.parametrize("name", ["me/nothing", "not a name", "a/b/c"])
-def test_what_is_not_there_is_said(server: Hub, name: str) -> None:
+def test_what_is_not_there_is_reported(server: Hub, name: str) -> None:
     with pytest.raises(InputError, match=f"can't fetch {name}"):
         Model.from_pretrained(name, endpoint=server.url)
 

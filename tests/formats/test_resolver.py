@@ -1,4 +1,4 @@
-"""Models by name: every place that takes a model takes the same names, and says the same where there is none."""
+"""Models by name: every place that takes a model takes the same names and reports a missing one in the same way."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from siamese_cbow.training.state import initial_model
 
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
-    """A small model in the place of the one in the package, and an empty working directory."""
+    """A small model in place of the packaged one, and an empty working directory."""
     model = small_model()
     model.save(tmp_path / "package" / "pretrained")
     monkeypatch.setattr(resolver, "PACKAGED", tmp_path / "package" / "pretrained")
@@ -95,7 +95,7 @@ def test_a_model_is_itself(packaged: Model) -> None:
 
 
 def test_the_folder_of_the_user(packaged: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No shell expands ~ in `--model=~/books`, or in a unit of systemd."""
+    """No shell expands ~ in `--model=~/books` or in a systemd unit."""
     monkeypatch.setenv("HOME", str(tmp_path))
     packaged.save(tmp_path / "books")
     assert sc.load("~/books") == packaged
@@ -107,7 +107,7 @@ def test_the_folder_of_the_user(packaged: Model, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("name", ["", "x" * 5000, 3, b"books"])
-def test_names_that_are_none(packaged: Model, name: Any) -> None:
+def test_invalid_names(packaged: Model, name: Any) -> None:
     with pytest.raises(InputError, match=r"no model .*; expected `pretrained`, a folder of siamese-cbow"):
         sc.load(name)
 
@@ -187,7 +187,7 @@ def test_one_error_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open
     Path("empty").mkdir()
     for name, problem in {
         "nothing": "no model nothing; ",
-        "models/nothing": "no model models/nothing; ",  # there is a folder `models`: the Hub is not asked
+        "models/nothing": "no model models/nothing; ",  # the folder `models` exists, so the Hub is not asked
         str(tmp_path / "a" / "b"): f"no model {tmp_path / 'a' / 'b'}; ",
         "empty": "empty contains no readable model; ",
     }.items():

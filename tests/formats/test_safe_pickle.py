@@ -1,4 +1,4 @@
-"""Other programs' pickles: data comes back as it was written, and nothing in a file is ever run."""
+"""Other programs' pickles: data comes back as it was written, and nothing in a file is ever executed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_objects_of_named_classes_come_back_as_records() -> None:
             load_pickle(data)
         found = load_pickle(data, records={"argparse.Namespace"})
         assert found == {"args": Record("argparse.Namespace", {"dim": 3})}
-    # an instance of a class of the old style, as Python 2 wrote it
+    # an instance of an old-style class, as Python 2 wrote it
     old = b"(ivocabUtils\nvocabulary\np1\n(dp2\nS'size'\nI7\nsb."
     assert load_pickle(old, records=["vocabUtils.vocabulary"]) == Record("vocabUtils.vocabulary", {"size": 7})
 
@@ -158,7 +158,7 @@ def test_shared_parts_do_not_multiply() -> None:
     nested = b"]q\x00" + b"".join(b"](h%ch%ceq%c" % (i, i, i + 1) for i in range(60)) + b"."
     found = load_pickle(nested)
     assert found[0] is found[1]
-    # one list of 10,000 that 5,000 arrays of objects are made of
+    # one list of 10,000 items, shared by 5,000 object arrays
     array = b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n)U\x01btR(M\x10\x27\x85h\x01\x89h\x00tb"
     dtype = b"cnumpy\ndtype\n(U\x01OtR(K\x03U\x01|NNNtbq\x010"
     bomb = b"](" + b"N" * 10_000 + b"eq\x000" + dtype + b"(" + array * 5_000 + b"l."
@@ -201,7 +201,7 @@ def test_npy_files(tmp_path: Path) -> None:
     assert np.array_equal(np.stack(load_npy(path)), numbers)
 
 
-def test_npy_files_that_are_none(tmp_path: Path) -> None:
+def test_invalid_npy_files(tmp_path: Path) -> None:
     path = tmp_path / "table.npy"
     with pytest.raises(InputError, match=r"can't read .*table\.npy: No such file"):
         load_npy(path)

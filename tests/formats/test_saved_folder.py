@@ -1,4 +1,4 @@
-"""A saved folder in the hands of other libraries: the same words, the same vectors, for any text."""
+"""A saved folder opened by other libraries: the same words and the same vectors for any text."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_nasty_texts(trio: Trio) -> None:
 
 @pytest.mark.filterwarnings("default")
 def test_long_texts(trio: Trio) -> None:
-    # Beyond 512 words model2vec would cut, had it not been told otherwise. They add up in float32 to the very end.
+    # By default model2vec truncates after 512 words. The other libraries add up in float32 throughout.
     trio.check(["the " * 5_000, "the cat " * 300 + "mat " * 300], tolerance=1e-4)
 
 

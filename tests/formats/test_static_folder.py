@@ -1,4 +1,4 @@
-"""Folders of model2vec and sentence-transformers as our models, with their tokenizers, and back in their hands."""
+"""Folders of model2vec and sentence-transformers as our models, with their tokenizers, and saved for them again."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_model_of_subwords(tmp_path: Path, kind: str, monkeypatch: pytest.Monk
     expected = theirs.encode(texts)
     small = ours.encode(texts, normalize_embeddings=True)
     np.testing.assert_allclose(small, expected, atol=1e-6)
-    assert ours.encode(SENTENCES[-1]).shape == (8,)  # half of a surrogate pair, which the library itself refuses
+    assert ours.encode(SENTENCES[-1]).shape == (8,)  # half of a surrogate pair, which the library refuses
     plain = ours.encode(SENTENCES)
     monkeypatch.setattr(encoding, "MUCH_TEXT", 0)
     np.testing.assert_array_equal(sc.load(tmp_path / "ours").encode(SENTENCES), plain)  # in bulk
@@ -113,7 +113,7 @@ def test_a_model_of_subwords(tmp_path: Path, kind: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_it_goes_on_to_sentence_transformers_and_parquet(tmp_path: Path, kind: str) -> None:
+def test_it_converts_to_sentence_transformers_and_parquet(tmp_path: Path, kind: str) -> None:
     transformers = pytest.importorskip("sentence_transformers")
     theirs = their_model(kind)
     theirs.save_pretrained(tmp_path / "theirs")
@@ -154,7 +154,7 @@ def test_static_models_of_sentence_transformers(tmp_path: Path) -> None:
     peer.save_pretrained(str(tmp_path / "peer"))
     ours = open_model(tmp_path / "peer")
     texts = [text for text in SENTENCES[:-1] if text]
-    np.testing.assert_allclose(ours.encode(texts), peer.encode(texts), atol=1e-6)  # unknown words count, as there
+    np.testing.assert_allclose(ours.encode(texts), peer.encode(texts), atol=1e-6)  # unknown words count in both
     ours.save(tmp_path / "ours")
     again = transformers.SentenceTransformer(str(tmp_path / "ours"), device="cpu")
     unit = ours.encode(texts, normalize_embeddings=True)

@@ -1,4 +1,4 @@
-"""Word vector files: every layout is read, every damage is named, and what is written comes back to the bit."""
+"""Word vector files: every layout is read, every damage is reported, and what is written is read back to the bit."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_numbers_as_words_are_not_taken_for_a_header(tmp_path: Path) -> None:
     assert vectors.tolist() == [[3], [4]]
 
 
-def test_a_newline_inside_the_first_number_is_no_end_of_a_line(tmp_path: Path) -> None:
+def test_a_newline_inside_the_first_number_does_not_end_the_line(tmp_path: Path) -> None:
     for n_words in (1, 2, 24):
         vectors = np.tile(np.frombuffer(b"9\n>\xbf\x00\x00\x80?", "<f4"), (n_words, 1))
         write_word_vectors(tmp_path / "binary", [f"w{i}" for i in range(n_words)], vectors, binary=True)
         np.testing.assert_array_equal(read_word_vectors(tmp_path / "binary")[1], vectors)
 
 
-def test_words_with_spaces_duplicates_broken_and_missing_words_are_handled_and_said(tmp_path: Path) -> None:
+def test_words_with_spaces_duplicates_broken_and_missing_words_are_handled_and_reported(tmp_path: Path) -> None:
     said = Said()
     content = b"6 2\nNew York 1 2\n. . . 3 4\ncat 5 6\ncat 7 8\n\xff 9 9\n 1 1\n"
     words, vectors = read_word_vectors(written(tmp_path, content), progress=said)

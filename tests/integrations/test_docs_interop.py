@@ -1,4 +1,4 @@
-"""The page on other libraries: every example on it runs, with the output that it shows."""
+"""The docs page on other libraries: every example runs and prints the output shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIBRARIES = (
 
 
 class AnyNumbers(doctest.OutputChecker):
-    """Numbers may differ: they change with the recipe, and in their last digits with the processor."""
+    """Ignores numbers: they change with the recipe, and in their last digits with the processor."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         return super().check_output(without_numbers(want), without_numbers(got), optionflags)

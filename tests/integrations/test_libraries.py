@@ -45,7 +45,7 @@ def pipelines() -> Any:
 def test_spacy_documents_have_our_vectors_and_their_own_text(pipelines: Any, text: str) -> None:
     for model, nlp in pipelines:
         doc = nlp(text)
-        # Its own text, unless the normal form of that is shorter or longer: then a document has the normal form.
+        # A document keeps its own text, unless its normal form has another length: then it has the normal form.
         forms = {replace(model.tokenizer, lowercase=False).spelled(text), model.tokenizer.spelled(text)}
         assert doc.text == text or (doc.text in forms and len(doc.text) != len(text))
         np.testing.assert_array_equal(doc.vector, model.encode(text))
@@ -87,7 +87,7 @@ def test_spacy_loads_what_convert_wrote_in_a_process_that_knows_nothing_of_us(tm
     assert shown.strip() == str(model.encode("The cat sat!").tolist())
 
 
-def test_what_somebody_keeps_beside_a_pipeline_is_never_deleted(tmp_path: Path) -> None:
+def test_other_files_next_to_a_pipeline_are_never_deleted(tmp_path: Path) -> None:
     pytest.importorskip("spacy")
     from siamese_cbow.formats.spacy_parts import write_spacy
 
@@ -111,7 +111,7 @@ def test_spacy_init_vectors_reads_our_export(tmp_path: Path) -> None:
     nlp = spacy.load(tmp_path / "out")
     for word in WORDS:
         np.testing.assert_array_equal(nlp.vocab.get_vector(word), model.vector(word))
-    # Without our tokenizer and component it is the same mean only where every token is a known word.
+    # Without our tokenizer and component, the mean is the same only if every token is a known word.
     np.testing.assert_allclose(nlp("the cat sat on a mat .").vector, model.encode("The cat sat on a mat."), atol=1e-6)
     assert not np.allclose(nlp("The cat sat on a blorf.").vector, model.encode("The cat sat on a blorf."))
 
@@ -158,7 +158,7 @@ def test_scikit_learn_takes_a_model(tmp_path: Path) -> None:
     assert vectorizer(model).fit_transform([]).shape == (0, 16)
 
 
-def test_scikit_learn_has_the_packaged_model_unless_said() -> None:
+def test_scikit_learn_has_the_packaged_model_by_default() -> None:
     np.testing.assert_array_equal(vectorizer().fit_transform(TEXTS), sc.load().encode(TEXTS))
     with pytest.raises(SettingsError, match=r"dim: only for training.*SentenceVectorizer\(None, dim=8\)"):
         vectorizer(dim=8).fit(TEXTS)
@@ -223,7 +223,7 @@ def test_scikit_learn_checks_as_far_as_text_allows() -> None:
 
     made = vectorizer(small_model())
     checks.check_estimator(made, on_skip=None)
-    # check_estimator leaves these out for estimators of text, though they need no data
+    # check_estimator skips these for text estimators, although they need no data
     for name in (
         "check_no_attributes_set_in_init", "check_get_params_invariance", "check_set_params", "check_estimator_repr",
         "check_estimator_tags_renamed", "check_valid_tag_types", "check_parameters_default_constructible",
@@ -272,7 +272,7 @@ def test_langchain() -> None:
     assert store.similarity_search("The cat!", k=1)[0].page_content == "the cat sat"
     with pytest.raises(InputError):
         SentenceEmbeddings("no-such-folder")
-    with pytest.raises(TypeError, match="model_name"):  # now, not with the first text
+    with pytest.raises(TypeError, match="model_name"):  # at once, not with the first text
         SentenceEmbeddings(model_name="models/books")
     with pytest.raises(InputError, match=r"embed_documents got one text, 'a cat'; expected a list"):
         SentenceEmbeddings(small_model()).embed_documents("a cat")
@@ -350,7 +350,7 @@ def test_onnx_gives_our_vectors(tmp_path: Path) -> None:
 
     model = small_model()
     for session, normalize in zip(sessions(tmp_path, model), (False, True), strict=True):
-        about = session.get_modelmeta().custom_metadata_map  # the file is all that is needed
+        about = session.get_modelmeta().custom_metadata_map  # the file alone is enough
         tokenizer = tokenizers.Tokenizer.from_str(about["tokenizer.json"])
         unknown = int(about["unknown_id"])
         for texts in (TEXTS, ["", ""], ["cat"], ["", "cat"], ["cat", ""]):

@@ -20,7 +20,7 @@ from siamese_cbow.training.strips import joined
 
 
 def one_batch(text, shape, objective, how, left, right, *, threads=1, rate=1.0, batch=0, layout=WHOLE):
-    """Train on one batch; what the kernels picked comes back for the reference to use."""
+    """Trains on one batch; returns what the kernels picked, for the reference."""
     with ThreadTeam(threads) as team:
         engine = Engine(text, shape, objective, how, layout, team)
         report = engine.run(keys(shape), batch, np.full(1, rate, np.float32), 1, left, right)
@@ -28,7 +28,7 @@ def one_batch(text, shape, objective, how, left, right, *, threads=1, rate=1.0, 
 
 
 def masks(picked, shape):
-    """What was picked, as the reference wants it: sentences, positive and negative counts."""
+    """What was picked, in the form the reference takes: sentences, positive and negative counts."""
     n, n_near = int(picked.n_sentences[0]), int(picked.n_candidates[0])
     runs = [int(run) if k < n_near else -1 - k for k, run in enumerate(picked.runs[0, :n])]
     anchors = picked.anchors[0, :n].astype(np.int64)
@@ -43,7 +43,7 @@ def masks(picked, shape):
     return positive, negative
 
 
-VALUES = {"temperature": 0.05, "gamma": 5.0, "margin": MARGIN}  # of the settings that objectives have
+VALUES = {"temperature": 0.05, "gamma": 5.0, "margin": MARGIN}  # settings of the objectives
 
 
 class Case(NamedTuple):
@@ -119,7 +119,7 @@ def test_a_step_is_the_gradient_of_the_definition(case, layout, shared, groups, 
     else:
         np.testing.assert_allclose(moves[0], on_left, atol=3e-6 * sharpness)
         np.testing.assert_allclose(moves[1], on_right, atol=3e-6 * sharpness)
-    assert np.count_nonzero(left.vectors) == N_WORDS * DIM  # what pads the rows stays zero
+    assert np.count_nonzero(left.vectors) == N_WORDS * DIM  # the padding of the rows stays zero
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -185,7 +185,7 @@ def test_nan_shows_in_the_loss(case):
 
 
 def expected_moves(name: str, how: Rule, gradients: list[np.ndarray], row: np.ndarray, rate: float) -> np.ndarray:
-    """The rules in plain NumPy, element by element (Adagrad: one number for the row)."""
+    """The update rules in plain NumPy, element by element (Adagrad: one number per row)."""
     m = v = np.zeros_like(row)
     a, start = 0.0, row if how.to_start else np.zeros_like(row)
     beta, decay, epsilon = float(how.momentum), float(how.decay), float(how.epsilon)

@@ -1,4 +1,4 @@
-"""Which sentences make a batch: every one once an epoch, runs that respect documents, negatives that are never near."""
+"""Which sentences make a batch: each one once per epoch, runs that respect documents, negatives that are never near."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_side_by_side_in_a_run_is_adjacent_in_a_document_and_the_other_way_round
             for j in range(n):
                 near = abs(sentences[i] - sentences[j]) == 1 and documents[sentences[i]] == documents[sentences[j]]
                 assert near == (abs(i - j) == 1 and runs[i] == runs[j])
-            if halo and picked.anchors[b, i]:  # both neighbours are there
+            if halo and picked.anchors[b, i]:  # both neighbours are in the batch
                 for s in (sentences[i] - 1, sentences[i] + 1):
                     if 0 <= s < len(documents) and documents[s] == documents[sentences[i]]:
                         assert s in sentences
@@ -152,7 +152,7 @@ def test_triples_are_the_sentences_with_two_neighbours():
     assert sorted(anchors) == inside
 
 
-def test_any_negative_may_be_the_anchor_or_beside_it():
+def test_any_negative_may_be_the_anchor_or_adjacent():
     text, documents = corpus(n_documents=2), document_of(corpus(n_documents=2))
     shape = shape_of(text, 4, 1, negatives=5, negatives_from_batch=False, halo=True, any_negative=True)
     distances = set()

@@ -1,4 +1,4 @@
-"""Randomness without state: Numba and NumPy agree, orders are one to one, draws are even."""
+"""Stateless randomness: Numba and NumPy agree, orders are permutations, draws are uniform."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_numba_and_numpy_draw_the_same_bits():
 
 
 def test_known_bits():
-    # SplitMix64 started at 1234567 gives these; published with the algorithm.
+    # The output of SplitMix64 with seed 1234567, published with the algorithm.
     assert random_bits(1234567, np.arange(3, dtype=np.uint64)).tolist() == [
         6457827717110365317,
         3203168211198807973,

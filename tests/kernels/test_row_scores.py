@@ -1,4 +1,4 @@
-"""Rows of an index compared with a query: the kernels give what their references give."""
+"""Rows of an index compared with a query: the kernels match their references."""
 
 from __future__ import annotations
 

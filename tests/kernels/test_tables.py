@@ -1,4 +1,4 @@
-"""The tables of objectives and optimisers: complete, light, and no kernel runs for what they do not list."""
+"""The tables of objectives and optimisers: complete, light, and no kernel runs for what they don't list."""
 
 from __future__ import annotations
 

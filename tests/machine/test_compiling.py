@@ -1,4 +1,4 @@
-"""Compiled kernels: where they are kept, and that those older than a source are thrown away."""
+"""Compiled kernels: where they are kept, and that kernels older than a source are deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from siamese_cbow.machine.compiling import forget_stale_kernels
 from siamese_cbow.machine.products import highest
 
 
-def test_an_inner_function_can_be_called_from_python_all_the_same() -> None:
+def test_an_inner_function_can_still_be_called_from_python() -> None:
     assert highest(np.array([-1, 2, -np.inf], np.float32)) == 2
     assert highest(np.array([-3], np.float32)) == -3
 
@@ -43,13 +43,13 @@ def test_only_what_is_older_than_a_source_goes(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(kernel_cache.PLAIN, reason="plain kernels are never cached")
 def test_code_that_could_not_be_written_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The index is small and finds room where the code does not: older code must not be loaded in its place."""
+    """The index is small and fits on a disk where the code doesn't: older code must not be loaded instead."""
     entries = {"(int64,)": "code of integers", "(float64,)": "code of floats"}
     cache = caching.IndexDataCacheFile(str(tmp_path), "kernel", "today")
     for key, code in entries.items():
         cache.save(key, code)
     assert {key: cache.load(key) for key in entries} == entries
-    (tmp_path / "kernel.nbi").unlink()  # as after a change of the source; what it referred to is still there
+    (tmp_path / "kernel.nbi").unlink()  # as after a change of the source; the code it refers to is still there
 
     def full(name: str, data: object) -> None:
         raise OSError("File too large")
@@ -73,7 +73,7 @@ def test_stale_kernels_in_the_cache_of_the_user_go_too(tmp_path: Path, monkeypat
     assert not kept.exists()
 
 
-# where nothing can be written but temporary files
+# where only temporary files can be written
 
 NOWHERE = """
 import sys

@@ -1,4 +1,4 @@
-"""exp and the highest of a row of float32, against NumPy."""
+"""exp and the maximum of a row of float32, against NumPy."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Plain kernels, without anything private to Numba: the same models but for rounding."""
+"""Plain kernels, without Numba's private parts: the same models up to rounding."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def models() -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_plain_kernels_give_the_same_models(tmp_path: Path) -> None:
-    environment = {**os.environ, "SIAMESE_CBOW_PLAIN_KERNELS": "1", "NUMBA_OPT": "0"}  # compiled sooner, not faster
+    environment = {**os.environ, "SIAMESE_CBOW_PLAIN_KERNELS": "1", "NUMBA_OPT": "0"}  # compiles faster, runs slower
     subprocess.run([sys.executable, __file__, tmp_path / "plain.npz"], env=environment, check=True)
     plain = np.load(tmp_path / "plain.npz")
     for name, expected in models().items():

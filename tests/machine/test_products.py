@@ -1,4 +1,4 @@
-"""The two products of a batch's matrices, against NumPy; each number must not depend on where its tile begins."""
+"""The two matrix products of a batch, against NumPy; no number may depend on where its tile begins."""
 
 import numpy as np
 from hypothesis import given
@@ -18,7 +18,7 @@ def matrix(seed: int, *shape: int) -> np.ndarray:
 
 
 def assert_product(found: np.ndarray, left: np.ndarray, right: np.ndarray, asked: object = ...) -> None:
-    """found = left @ right, as exactly as float32 allows: rounding grows with the numbers that are added up."""
+    """found = left @ right, as exactly as float32 allows: rounding grows with the numbers added up."""
     exact, magnitude = left.astype(np.float64) @ right, np.abs(left).astype(np.float64) @ np.abs(right)
     assert (np.abs(found - exact[asked]) <= 2e-6 * magnitude[asked]).all()
 

@@ -35,7 +35,7 @@ def test_sums_are_those_of_numpy(lines, chosen, data):
     some, end = rows[numbers[begin:]].astype(np.float64), len(chosen)
 
     def result(function, *arguments):
-        """What becomes of the middle one of three rows."""
+        """The middle one of three rows after the call."""
         out = np.full((3, 16 * lines), UNTOUCHED)
         function(rows, numbers, *arguments, out, 1)
         assert (out[::2] == UNTOUCHED).all()

@@ -1,4 +1,4 @@
-"""A team of threads: every tile of every phase once, no phase before the one before it is over, no wait for ever."""
+"""A team of threads: every tile of every phase once, no phase before the previous one ends, no endless wait."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ N_PHASES = 4
 
 @njit(nogil=True)
 def _mark(team, phases, marks, early):
-    """Mark all things; early[turn] tells of a tile that began before all of the phase before had been marked."""
+    """Marks all items; early[turn] records a tile that began before the previous phase was complete."""
     part = team.thread
     while True:
         tile = next_tile(team, phases, part)
@@ -84,7 +84,7 @@ def _fail(team, phases):
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_an_error_in_one_thread_ends_the_others(threads):
     phases = Phases.of(20, 3)
-    phases.n[:, 1:] = 1  # one thread has the tile, the others wait for it
+    phases.n[:, 1:] = 1  # one thread gets the tile, the others wait for it
     with ThreadTeam(threads) as team:
         for _ in range(20):
             with pytest.raises(ValueError, match="no"):

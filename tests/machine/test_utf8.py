@@ -1,4 +1,4 @@
-"""The kernel that tells UTF-8 from other bytes agrees with Python."""
+"""The kernel that distinguishes UTF-8 from other bytes agrees with Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of itself: types are checked at the door, and whatever else is said comes back from a file."""
+"""What a model says about itself: types are checked on entry, and all other fields survive saving and loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model: what encode gives, on both paths, for good, odd and broken input; cosines and neighbours."""
+"""The model: what `encode` returns on both paths for good, odd and broken input; cosines and neighbours."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def toy(dim: int = 3, words: list[str] | None = None, seed: int = 0) -> Model:
 
 @pytest.fixture
 def plain() -> Model:
-    """A model whose means can be worked out in the head."""
+    """A model whose means can be computed by hand."""
     vectors = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [-2, 0]], np.float32)
     return Model(Vocabulary.of_words(["east", "north", "between", "nowhere", "west"]), vectors)
 
@@ -219,11 +219,11 @@ def test_bulk_takes_over_by_itself(plain: Model, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         encoding.Encoder, "_fill", lambda self, *args: (taken.append(len(args[0])), original(self, *args))
     )
-    for n in (6, 6, 1, 2):  # 4 characters each: 24 + 24 are not yet much, 52 are
+    for n in (6, 6, 1, 2):  # 4 characters each: 24 + 24 are below the threshold, 52 are above it
         plain.encode(["east"] * n)
         plain.encode("east")
     assert taken == [1, 2]
-    assert plain.encode("east " * 30).tolist() == [1, 0]  # one text can be much, too
+    assert plain.encode("east " * 30).tolist() == [1, 0]  # a single text can be enough, too
     assert taken == [1, 2, 1]
 
 

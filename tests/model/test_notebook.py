@@ -1,4 +1,4 @@
-"""Notebooks: things show themselves, bars move, plots are drawn, and the example runs from top to bottom."""
+"""Notebooks: objects display themselves, bars move, plots are drawn, and the example runs from top to bottom."""
 
 from __future__ import annotations
 
@@ -109,4 +109,4 @@ def test_the_example_runs(tmp_path: Path) -> None:
     tool["tidy"](notebook)
     kinds = [kind for cell in notebook.cells for output in cell.get("outputs", ()) for kind in output.get("data", {})]
     assert tool["WIDGET"] not in kinds
-    assert sum(": loss " in str(output.get("data")) for output in outputs) == 6  # none was swallowed by a bar
+    assert sum(": loss " in str(output.get("data")) for output in outputs) == 6  # no bar swallowed one

@@ -1,4 +1,4 @@
-"""Models that 0.1.0 has written: they load as what they were, and are written again with the same content.
+"""Models written by 0.1.0: they load as what they were, and saving them again keeps their content.
 
 The folders in data/ were made by 0.1.0 with
 
@@ -61,7 +61,7 @@ def test_written_again_they_have_the_same_content(folder: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("folder", [POSTPROCESSED, INT4])
-def test_training_goes_on_with_one(folder: Path) -> None:
+def test_training_continues_from_one(folder: Path) -> None:
     stream = Stream.of_words([[["the", "cat"], ["the", "café"], ["日", "cat"], ["the", "日"]]] * 4)
     model = SiameseCBOW(dim=4, epochs=1, init=str(folder), batch_size=8, subsample=0).train(stream)
     assert model.info["start"] == {"data": "a text", "corpus": info(folder)["corpus"], "start": {"licence": "CC0"}}

@@ -1,4 +1,4 @@
-"""The model that comes with the package: its bits, how good it is on pairs of our own, how lightly it loads."""
+"""The packaged model: its bytes, its quality on sentence pairs of our own, and how little it loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from siamese_cbow.model.forms import FREQUENT
 from siamese_cbow.model.storage import PRETRAINED
 from siamese_cbow.words.stemmers import stemmer_of
 
-HELD = json.loads(Path(__file__).with_name("pretrained.json").read_text("utf-8"))  # by benchmarks/build_pretrained.py
+HELD = json.loads(Path(__file__).with_name("pretrained.json").read_text("utf-8"))  # from benchmarks/build_pretrained.py
 PROBE = Path(__file__).with_name("probe.tsv")
 
 
@@ -32,7 +32,7 @@ def test_its_files_are_those_that_were_built() -> None:
 
 @pytest.mark.parametrize(("country", "capital"), [("italy", "rome"), ("japan", "tokyo")])
 def test_analogies_as_the_explorer_asks_them(country: str, capital: str) -> None:
-    """The page begins with one of them, and shows eight answers."""
+    """The page opens with one of them and shows eight answers."""
     answers = sc.load().most_similar(["paris", country], ["france"], topn=8, all_forms=False)
     assert capital in dict(answers)
 
@@ -46,7 +46,7 @@ def test_neighbours_are_frequent_words_of_different_stems() -> None:
 
 
 def test_its_score_on_pairs_of_our_own() -> None:
-    """Graded by one person; a random model has about .5 here, as any word overlap does."""
+    """Graded by one person; a random model scores about .5 here, like any word overlap."""
     lines = [line.split("\t") for line in PROBE.read_text("utf-8").splitlines()]
     assert len(lines) >= 40
     cosines = sc.load().similarity_pairwise([a for _, a, _ in lines], [b for _, _, b in lines])

@@ -1,4 +1,4 @@
-"""Models as folders: equal after saving and loading, the same bytes each time, and clear errors for broken folders."""
+"""Models as folders: equal after saving and loading, the same bytes each time, clear errors for broken folders."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _edit(folder: Path, **changes: Any) -> None:
 
 
 def _swap(folder: Path, name: str) -> None:
-    """The file of another model of the same shape and size."""
+    """Swaps in the file of another model of the same shape and size."""
     other = toy(seed=1)
     words = ["eht", *other.vocabulary.words[1:]]
     Model(Vocabulary(words, other.vocabulary.counts), other.vectors).save(folder.parent / "other")

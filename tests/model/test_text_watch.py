@@ -1,4 +1,4 @@
-"""A model that is asked about text it was not made for says so, once, on every path."""
+"""A model that gets text it wasn't made for says so, once, on every path."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OTHER = "the text looks German (de), but the model is English (en)"
 def model() -> sc.Model:
     packaged = sc.load()
     own = packaged.vocabulary, packaged.rows, packaged.tokenizer, packaged.info
-    return sc.Model(*own, ngrams=packaged.given_ngrams)  # one that nobody has asked yet
+    return sc.Model(*own, ngrams=packaged.given_ngrams)  # a model that has encoded nothing yet
 
 
 def remarks(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -59,7 +59,7 @@ def test_every_path_says_it_once(
     assert said[0].endswith(f"% of the words are not in the model's vocabulary: {OTHER}")
 
 
-def test_it_is_said_once_per_model(model: sc.Model, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_reported_once_per_model(model: sc.Model, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(3):
         model.encode(GERMAN)
     assert len(remarks(caplog)) == 1
@@ -122,7 +122,7 @@ def test_similarity_names_the_words_it_does_not_know(capsys: pytest.CaptureFixtu
     )
 
 
-# the language of a model of one
+# the language of a monolingual model
 
 
 def test_a_model_of_one_language(model: sc.Model) -> None:

@@ -15,7 +15,7 @@ from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
 @dataclass(frozen=True)
 class Training:
-    """A recipe that takes two seconds, and a microsecond for each word, by a clock of its own."""
+    """A recipe that takes two seconds plus a microsecond per word, by its own clock."""
 
     clock: SimpleNamespace
     epochs: int = 1
@@ -36,12 +36,12 @@ def test_a_sample_grows_until_its_words_count(monkeypatch: pytest.MonkeyPatch, n
     fixed, a_word, model = durations._costs(Training(clock), job)
     assert fixed == pytest.approx(2.002)
     assert a_word == pytest.approx(1e-6)
-    assert model == clock.read[-1] == longest  # .51 seconds more than the smallest sample, or all there is
+    assert model == clock.read[-1] == longest  # .51 seconds more than the smallest sample, or the whole text
 
 
 @pytest.mark.parametrize(("objective", "times"), [("softmax", 3.0), ("hinge", 3.0), ("contrastive", 1.0)])
 def test_sampled_negatives_count_as_work(objective: Any, times: float) -> None:
-    """Four negatives beside two positives; for an objective that takes them from the batch they are free."""
+    """Four negatives next to two positives; objectives that take them from the batch get them for free."""
     stream = Stream.of_words([[["a", "b"], ["b", "c"], ["c", "a"]]])
     recipe = SiameseCBOW(objective=objective, dim=300, negatives=4, epochs=1)
     assert durations._size(recipe, stream) == times * stream.n_tokens

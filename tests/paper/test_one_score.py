@@ -1,4 +1,4 @@
-"""A set has one score, whoever asks: `evaluate`, the tests between systems, the report, the benchmarks."""
+"""A set has one score, whoever computes it: `evaluate`, the significance tests, the report, the benchmarks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pair_set(dataset: str, gold: Any, pairs: Any = None) -> PairSet:
     return PairSet(2015, dataset, tuple(pairs or [(sentence(), sentence()) for _ in gold]), np.array(gold, float))
 
 
-# Words in another order: the cosine is 1 but for its last digits, which all must keep or none, as ranks depend on them.
+# Reordered words: the cosine is 1 up to its last digits. Ranks depend on these, so all must keep them, or none.
 TURNED = [
     ("w1 w2 w3", "w3 w1 w2"),
     ("w4 w5", "w5 w4"),
@@ -57,7 +57,7 @@ def model(seed: int) -> Model:
 
 
 def as_reported(system: Model, protocol: Protocol) -> Scores:
-    """The scores that a report has, after a round trip through its cache."""
+    """The scores in a report, after a round trip through its cache."""
     rows = json.loads(json.dumps(cosines_to_json(system, SETS, "model"), allow_nan=False))
     results = Results(systems={"siamese": [{"cosines": {"learnt": rows}}]})
     return View(results, SETS, ("table1",)).scores("siamese", protocol)

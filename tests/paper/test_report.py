@@ -1,4 +1,4 @@
-"""Reports: figures that are true, verdicts that follow from them, files that can be read, work that is done once."""
+"""Reports: correct figures, verdicts that follow from them, readable files, and no work done twice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("gensim")
 pytest.importorskip("torch")
 
-pytestmark = pytest.mark.slow  # most of them look at one report, whose systems are trained first
+pytestmark = pytest.mark.slow  # most tests read one report, whose systems are trained first
 
 TINY = replace(
     QUICK,
@@ -65,7 +65,7 @@ VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
 class Said:
-    """A progress that remembers."""
+    """Progress that remembers its messages."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
@@ -79,7 +79,7 @@ class Said:
 
 
 class Page(HTMLParser):
-    """Checks that tags are closed, and collects what a page refers to."""
+    """Checks that tags are closed, and collects what a page links to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ def test_table_1_marks_the_best_and_what_differs(made: Any) -> None:
     assert table.records[0]["paper_siamese_pearson"] == 0.4379
 
 
-def test_a_set_of_the_paper_that_is_missing_is_said(made: Any) -> None:
+def test_a_set_of_the_paper_that_is_missing_is_reported(made: Any) -> None:
     report, folder, _ = made
     table = next(table for table in report.tables if table.key == "table1-paper")
     row = next(row for row in table.rows if row.cells[0].text == "SMT")
@@ -261,7 +261,7 @@ def test_words_are_looked_up(made: Any) -> None:
 
 
 def results(sets: list[PairSet], **cosines: Any) -> Results:
-    """Systems with given cosines: a function from the gold scores and a random generator to cosines."""
+    """Systems with given cosines: a function from gold scores and a random generator to cosines."""
     found = Results()
     for key, make in cosines.items():
         found.systems[key] = []
@@ -307,7 +307,7 @@ def test_claims_follow_from_the_figures(sets: list[PairSet], siamese: Any, verdi
     assert checked["random-siamese-learnt"].verdict == verdict
     assert checked["contrastive-cbow-full"].verdict == "holds"
     assert checked["contrastive-siamese-full"].verdict == "cannot be told"  # the same, or below random vectors
-    assert "contrastive-cbow-learnt" not in checked  # the recipe has more than its objective, so its rivals get it, too
+    assert "contrastive-cbow-learnt" not in checked  # its rivals get what the recipe adds to its objective, too
     assert checked["fastsent-siamese-learnt"].verdict == "does not hold"
     assert checked["daggers-siamese"].verdict == "holds"  # `fair` adds 2 to every cosine
 
@@ -401,7 +401,7 @@ def test_one_training_decides_nothing(sets: list[PairSet]) -> None:
 
 
 def curve_of(levels: list[float], n_sets: int) -> list[dict[str, Any]]:
-    """Three runs of five epochs: the scores of every set at first, after half an epoch, and after each epoch."""
+    """Three runs of five epochs: the scores of every set at the start, after half an epoch, and after each epoch."""
     rng = np.random.default_rng(1)
 
     def point(epoch: float, level: float) -> dict[str, Any]:
@@ -450,7 +450,7 @@ def test_claims_need_their_systems(sets: list[PairSet]) -> None:
     assert all("random" not in claim.claim for claim in claims(only))
 
 
-def test_undefined_figures_are_said_and_break_nothing(sets: list[PairSet]) -> None:
+def test_undefined_figures_are_reported_and_break_nothing(sets: list[PairSet]) -> None:
     constant = results(sets, siamese=lambda gold, rng: gold * 0, cbow=good, random=fair)
     view = View(constant, sets, ("table1", "analysis"))
     assert view.n_ahead("siamese", ["cbow"]) == (0, 0)
@@ -522,7 +522,7 @@ def test_what_comes_from_the_text_is_escaped(tiny: None, sets: list[PairSet], tm
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of pieces that are really computed."""
+    """The names of the pieces that are really computed."""
     names: list[str] = []
     compute = work_plan.compute
 
@@ -554,7 +554,7 @@ def test_a_second_run_does_nothing(made: Any, counted: list[str], stream: Stream
     assert not [path for path in (folder / "cache").iterdir() if path.is_dir()]
 
 
-def test_a_report_that_was_broken_off_goes_on(
+def test_an_interrupted_report_resumes(
     tiny: None, counted: list[str], monkeypatch: pytest.MonkeyPatch, stream: Stream, sets: list[PairSet], tmp_path: Path
 ) -> None:
     options: Any = {"only": ["table2", "figure3"], "quick": True, "threads": 1}
@@ -599,7 +599,7 @@ def test_a_report_of_finished_work_says_what_is_missing(
         reproduce(stream, sets, tmp_path, **options, restart=True)
 
 
-def test_a_broken_cache_entry_is_said_and_computed_again(
+def test_a_broken_cache_entry_is_reported_and_computed_again(
     tiny: None, counted: list[str], stream: Stream, sets: list[PairSet], tmp_path: Path
 ) -> None:
     options: Any = {"only": ["table2"], "quick": True, "threads": 1}
@@ -624,7 +624,7 @@ def test_other_settings_are_other_pieces(
 ) -> None:
     for options in ({}, {"seed": 11}, {"restart": True}, {}):
         reproduce(stream, sets[: 6 if options else 7], tmp_path, only=["table2"], quick=True, threads=1, **options)  # type: ignore[arg-type]
-    assert len(counted) == 4 * 3 * len(PARTS["table2"])  # the last ones too: --restart has thrown away the first
+    assert len(counted) == 4 * 3 * len(PARTS["table2"])  # the last ones too: --restart has deleted the first
     assert Cache(tmp_path).get("x", {}) is None
 
 
@@ -646,7 +646,7 @@ def test_code_is_what_is_run() -> None:
     assert of_pieces != work_pieces.code_of("siamese_cbow.paper.pieces", "siamese_cbow.baselines.fastsent")
     closure = work_pieces._closure(frozenset({"siamese_cbow.paper.pieces"}))
     assert {"siamese_cbow.evaluation.evaluate", "siamese_cbow.model.model"} <= closure
-    assert "siamese_cbow.baselines.word2vec" not in closure  # a change of one system costs no other
+    assert "siamese_cbow.baselines.word2vec" not in closure  # changing one system doesn't affect the others
     assert "siamese_cbow.paper.claims" not in closure
 
 

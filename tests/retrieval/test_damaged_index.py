@@ -95,7 +95,9 @@ def test_a_signal_inside_the_library_of_graphs_is_an_interrupt(message: str) -> 
         graph.add(Stopped(), np.arange(1), np.ones((1, 3), np.int8), 1)
 
 
-def test_a_second_writer_is_told(model: Model, index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_writer_gets_an_error(
+    model: Model, index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model.save(tmp_path / "model")
     before = (index / "index.json").read_bytes()
     with one_writer(index):
@@ -111,7 +113,7 @@ def test_a_second_writer_is_told(model: Model, index: Path, tmp_path: Path, caps
 
 
 def in_middle(path: Path) -> None:
-    """A byte that none of the 16 sampled blocks has."""
+    """A byte that is in none of the 16 sampled blocks."""
     data = bytearray(path.read_bytes())
     last = len(data) - 4096
     place = last // 15 + 4096 + (last // 15 - 4096) // 2
@@ -148,7 +150,7 @@ def test_an_index_that_was_copied_is_read_once_as_a_whole(
 
 
 def described(index: Path) -> None:
-    """Makes the list of an index say that its files are as they should be."""
+    """Updates the index's file list, so that its files count as intact."""
     from siamese_cbow.retrieval.segment import description
 
     content = json.loads((index / "index.json").read_text())

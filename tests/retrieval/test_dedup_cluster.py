@@ -1,4 +1,4 @@
-"""Near-duplicates and groups, in the library and as commands."""
+"""Near-duplicates and clusters, in the library and as commands."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def model() -> Model:
 
 
 def kept_plainly(model: Model, lines: list[str], threshold: float) -> list[bool]:
-    """The definition: a row is kept unless it agrees with an earlier kept row that is as near as the threshold."""
+    """The definition: keep a row unless an earlier kept row within the threshold agrees with it."""
     agreement, vectors = Agreement(model), model.encode(lines, normalize_embeddings=True)
     words = [agreement.words(line) for line in lines]
     kept: list[int] = []
@@ -78,7 +78,7 @@ OTHER = [
     ("the band of Anna played", "the band of Emma played"),
     ("Anna left the ship", "Emma left the ship"),
     ("a happy sailor", "an unhappy sailor"),
-    ("a guitar in the kitchen", "an aguitar in the kitchen"),  # as moral and amoral
+    ("a guitar in the kitchen", "an aguitar in the kitchen"),  # like moral and amoral
     ("a song of Guitar and Sons", "a song of Guittar and Sons"),
     ("the never ending song", "the nevr ending song"),
     ("prices increase", "prices decrease"),
@@ -128,7 +128,7 @@ def test_unknown_words_count_as_the_model_says(model: Model) -> None:
     near = model.with_fallback("prefix")
     kept = [row.text for row in sc.duplicates(Texts(lines), model=near) if row.of is None]
     assert kept == lines[: len(lines) // 3]
-    # Unknown, so not the same, but for those that have the same words.
+    # Unknown, so not the same, unless the words are the same.
     assert [row.text for row in sc.duplicates(Texts(lines), model=model) if row.of is None] == kept
     found = sc.clusters(Texts(lines), model=near, k=3)
     assert sorted(sorted(group.words) for group in found) == sorted(map(sorted, TOPICS.values()))

@@ -56,7 +56,7 @@ def test_finds_what_exact_search_finds(model: Model, notes: Path, tmp_path: Path
 
 @pytest.mark.parametrize("mode", ["hybrid", "exact", "meaning"])
 def test_every_query_of_an_index_is_as_the_first(model: Model, notes: Path, tmp_path: Path, mode: Mode) -> None:
-    """The first query cuts rows in plain Python, later ones by the scanner, in memory that is used again."""
+    """The first query cuts rows in plain Python, later ones with the scanner, in reused memory."""
     index = Index.update(tmp_path / "index", notes, model=model)
     for query in ("guitar song", "storm waves", "guitar song", "apple naïve"):
         fresh = Index(tmp_path / "index", model=model).search(query, mode=mode)
@@ -65,14 +65,14 @@ def test_every_query_of_an_index_is_as_the_first(model: Model, notes: Path, tmp_
         np.testing.assert_allclose([hit.score for hit in fresh], [hit.score for hit in wanted], atol=1e-5)
 
 
-def test_a_word_that_only_its_writing_tells_is_found_in_an_index(model: Model, tmp_path: Path) -> None:
+def test_a_word_known_only_by_its_spelling_is_found_in_an_index(model: Model, tmp_path: Path) -> None:
     lines = [*topic_lines(3000, seed=4), "the sailor zx81 in the harbour", *topic_lines(3000, seed=5)]
     index = Index.update(tmp_path / "index", write_lines(tmp_path / "a.txt", lines), model=model)
     assert index.search("zx81", k=1)[0].line == 3001
 
 
 def test_a_common_word_is_no_form_of_a_rare_one(tmp_path: Path) -> None:
-    """several and severe have the same stem, and an index keeps no postings of common words."""
+    """several and severe have the same stem, and an index keeps no postings for common words."""
     words = ["the", "several", "severe", "storm", *(f"word{i}" for i in range(400))]
     counts = [100_000, 90_000, 10, 10, *[10] * 400]
     rows = np.random.default_rng(1).standard_normal((len(words), 8)).astype(np.float32)
@@ -124,7 +124,7 @@ def test_only_what_has_changed_is_read(
     assert (folder / "index.json").read_bytes() == before
     read.clear()
 
-    os.utime(notes / "a.txt", ns=(1, 1))  # touched, but the same
+    os.utime(notes / "a.txt", ns=(1, 1))  # touched, but unchanged
     write_lines(notes / "b.txt", ["the guitar of the sailor", *LINES[1200:1300]])
     write_lines(notes / "c.txt", ["a piano concert"])
     changes = update(folder, [notes], model=model)
@@ -144,7 +144,7 @@ def test_only_what_has_changed_is_read(
 
     (notes / "b.txt").unlink()
     read.clear()
-    changes = update(folder, model=model)  # no inputs: what it knows
+    changes = update(folder, model=model)  # no inputs: the files it knows
     assert (changes.n_gone, changes.n_same, changes.n_rows) == (1, 2, 1201)
     assert read == []
     assert not [hit for hit in Index(folder, model=model).search("guitar", k=50) if hit.source.endswith("b.txt")]
@@ -186,7 +186,7 @@ def test_sentences_and_settings_are_kept(model: Model, tmp_path: Path) -> None:
 # damage
 
 
-def test_damage_is_found_said_and_repaired(model: Model, notes: Path, tmp_path: Path) -> None:
+def test_damage_is_found_reported_and_repaired(model: Model, notes: Path, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     update(folder, notes, model=model)
     texts = {path: path.read_bytes() for path in notes.iterdir()}
@@ -244,7 +244,7 @@ def test_a_broken_list(model: Model, notes: Path, tmp_path: Path, content: str, 
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_an_index_of_another_version_is_made_anew_from_its_files(
+def test_an_index_of_another_version_is_rebuilt_from_its_files(
     model: Model, notes: Path, tmp_path: Path, version: int
 ) -> None:
     """0.1.0 wrote version 2, and `sentences` where there is a unit now."""
@@ -267,7 +267,7 @@ def test_an_index_of_another_version_is_made_anew_from_its_files(
         Index(folder, model=model)
 
 
-def test_files_that_have_changed_since_are_said(
+def test_files_that_have_changed_since_are_reported(
     model: Model, notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -288,7 +288,7 @@ def test_an_index_that_has_grown_is_one_that_was_made_at_once(model: Model, tmp_
     for i, n in enumerate((0, 500, 1500, 7000, 9000)):
         write_lines(tmp_path / f"{i}.txt", lines[n : (500, 1500, 7000, 9000, 9000)[i]])
         grown = Index.update(tmp_path / "grown", tmp_path / f"{i}.txt", model=model)
-    write_lines(tmp_path / "1.txt", lines[500:600])  # and has lost rows
+    write_lines(tmp_path / "1.txt", lines[500:600])  # this file loses rows
     grown = Index.update(tmp_path / "grown", model=model)
     whole = Index.update(tmp_path / "whole", [tmp_path / f"{i}.txt" for i in range(5)], model=model)
     files = [tmp_path / f"{i}.txt" for i in range(5)]
@@ -309,13 +309,13 @@ def test_the_command_that_repairs_an_index_can_be_typed(model: Model, notes: Pat
         Index(notes, model=model)
 
 
-def test_another_fallback_of_the_same_model_is_said(notes: Path, tmp_path: Path) -> None:
+def test_another_fallback_of_the_same_model_is_reported(notes: Path, tmp_path: Path) -> None:
     Index.update(tmp_path / "index", notes, model=sc.load())
     with pytest.raises(FormatError, match=r"built with the fallback 'ngrams'.*--fallback ngrams"):
         Index(tmp_path / "index", model=sc.load().with_fallback("none"))
 
 
-def test_another_model_is_said(model: Model, notes: Path, tmp_path: Path) -> None:
+def test_another_model_is_reported(model: Model, notes: Path, tmp_path: Path) -> None:
     update(tmp_path / "index", notes, model=model)
     other = topic_model(seed=9)
     assert fingerprint(model) == fingerprint(topic_model()) != fingerprint(other)
@@ -340,7 +340,7 @@ def test_unknown_words_count_as_when_the_index_was_made(
             attempt()
     model.save(tmp_path / "m")
     main(["index", "a.txt", "-o", "near", "--model", "m", "--fallback", "prefix"])
-    main(["index", "-o", "near"])  # as it was made, without saying it again
+    main(["index", "-o", "near"])  # with its settings, without repeating them
     main(["search", "guitarist", "--index", "near", "-k1", "--meaning"])
     captured = capsys.readouterr()
     assert "2:guitarists" in captured.out.splitlines()[-1]
@@ -426,7 +426,7 @@ def test_index_from_the_command_line(
     assert out == "notes.index\n"
     assert "2,000 rows; files: 2 new, 0 changed, 0 deleted, 0 unchanged" in err
     assert "no damage; recall@10" in err
-    main(["index", "-o", "notes.index"])  # files and model are known
+    main(["index", "-o", "notes.index"])  # it knows files and model
     assert "2 unchanged" in capsys.readouterr().err
     main(["search", "guitar song", "--index", "notes.index", "-k", "1", "--json"])
     hit = json.loads(capsys.readouterr().out)
@@ -453,7 +453,7 @@ def test_index_from_the_command_line(
 def test_a_file_that_may_not_be_read(
     model: Model, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that a folder has brought in is left out, and said; one that was named is an error."""
+    """A file found in a folder is skipped and reported; a file named by the user is an error."""
     file_hash = updating.file_hash
 
     def refusing(path: Path) -> str:
@@ -461,7 +461,7 @@ def test_a_file_that_may_not_be_read(
             raise PermissionError(13, "Permission denied", str(path))
         return file_hash(path)
 
-    monkeypatch.setattr(updating, "file_hash", refusing)  # permissions say nothing to root
+    monkeypatch.setattr(updating, "file_hash", refusing)  # permissions don't stop root
     with pytest.raises(InputError, match=r"can't read .*b\.txt: Permission denied"):
         Index.update(tmp_path / "index", [notes / "a.txt", notes / "b.txt"], model=model)
     assert not (tmp_path / "index").exists()

@@ -41,7 +41,7 @@ def model() -> Model:
 
 @pytest.fixture(params=["plain", "bulk"])
 def path_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Every test that asks for it runs on both paths, the bulk one in small pieces and blocks."""
+    """Tests that use it run on both paths, the bulk path in small pieces and blocks."""
     if request.param == "bulk":
         monkeypatch.setattr(encoding, "MUCH_RAW_TEXT", -1)
         monkeypatch.setattr(scoring, "PIECE_BYTES", 500)
@@ -66,7 +66,7 @@ def test_finds_what_the_definition_finds(
 
 
 def test_unknown_words_count_as_the_model_says(path_name: str, model: Model) -> None:
-    """Of `guitars` and the like a search sees what `encode` sees: nothing, or the known word that begins alike."""
+    """For `guitars` and the like, search uses what `encode` uses: nothing, or the known word with the same prefix."""
     lines = [
         line.replace("guitar", "Guitarists").replace("storm", "stormy").replace("naïve", "breadé") for line in LINES
     ]
@@ -160,7 +160,7 @@ def test_equal_rows_come_in_their_order(path_name: str, model: Model) -> None:
 
 
 def in_blocks(monkeypatch: pytest.MonkeyPatch, lines: list[str], size: int) -> None:
-    """Every source is these lines, in blocks of `size` lines."""
+    """Every source becomes these lines, in blocks of `size` lines."""
     blocks = [
         RawBlock("".join(f"{line}\n" for line in lines[i : i + size]).encode(), "a.txt", "sentences", 0, i + 1)
         for i in range(0, len(lines), size)
@@ -272,8 +272,8 @@ WORDS = st.sampled_from(["The cat", "sat.", "Dr.", "It rains.", "“Yes.”", "�
     layout=st.sampled_from(["paragraphs", "wrapped"]),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_sentence_begins_on_the_line_it_is_said_to(lines: list[str], marked: bool, layout: str) -> None:
-    lines = [re.sub(r"(?<!\S)(?=\S)", f"{i}x", line) for i, line in enumerate(lines)]  # each word tells its line
+def test_a_sentence_begins_on_the_reported_line(lines: list[str], marked: bool, layout: str) -> None:
+    lines = [re.sub(r"(?<!\S)(?=\S)", f"{i}x", line) for i, line in enumerate(lines)]  # each word names its line
     text = "".join(line + ("\n\0\n" if marked else "\n") for line in lines)
     rows, numbers = sentence_rows(text, layout, marked=marked)
     for row, number in zip(rows.split("\n")[:-1], numbers, strict=True):
@@ -365,7 +365,7 @@ def test_long_rows_are_looked_up_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     seen: list[int] = []
     of = BulkWords.of
     monkeypatch.setattr(BulkWords, "of", lambda self, texts: seen.append(sum(map(len, texts))) or of(self, texts))
-    rows = ["the cat sat " * 200_000] * 8  # 2.4 MB each: of the sample, only the beginnings
+    rows = ["the cat sat " * 200_000] * 8  # 2.4 MB each: the sample has only their beginnings
     assert sc.search("cat", Texts(rows), model=sc.load(), k=2)
     assert seen[0] == len(rows) * SAMPLE_CHARACTERS
 
@@ -376,7 +376,7 @@ def test_words_of_a_query_are_found_alike_in_bulk(seed: int) -> None:
     terms = [Term("a", (1, 4), (7,), 1), Term("b", (2,), (), 1), Term("c", (), (9, 11), 2)]
     finder = TermFinder(terms, 12)
     ids, keys = rng.integers(0, 12, 300).astype(np.int32), rng.integers(6 * (seed % 2), 20, 40).astype(np.uint64)
-    keys = keys if seed % 2 else keys + np.uint64(100)  # none of the query
+    keys = keys if seed % 2 else keys + np.uint64(100)  # none from the query
     ends, key_ends = (np.append(np.sort(rng.integers(0, n + 1, 29)), n) for n in (len(ids), len(keys)))
     for plain, bulk in zip(
         finder.matches(ids, ends, keys, key_ends), finder.bulk_matches(ids, ends, keys, key_ends), strict=True

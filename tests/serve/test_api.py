@@ -1,4 +1,4 @@
-"""The server's API, asked inside this process: every endpoint, and every way to ask wrongly."""
+"""The server's API, called within this process: every endpoint, and every kind of bad request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LIMITS = Limits(max_bytes=20_000, max_inputs=50)
 
 
 class Client:
-    """Asks an application without a network; each request has an event loop of its own."""
+    """Calls an application without a network; each request gets its own event loop."""
 
     def __init__(self, app: Middleware, **headers: str) -> None:
         self._app, self._headers = app, headers
@@ -59,7 +59,7 @@ class Client:
 
 @pytest.fixture(scope="module", params=["small", "bulk"])
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """On either path, with the same answers."""
+    """A client for either path, which give the same answers."""
     embedders: dict[str, Any] = {"toy": Embedder(MODEL), "other": Embedder(OTHER)}
     if request.param == "bulk":
         for embedder in embedders.values():
@@ -68,7 +68,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[Client]:
 
 
 def failure(response: httpx.Response, status: int) -> dict[str, Any]:
-    """The error of a response, whose shape is checked."""
+    """The error in a response, after checking its shape."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/json"
     error = response.json()["error"]
@@ -115,7 +115,7 @@ def test_token_ids_are_rows_of_the_vocabulary(client: Client) -> None:
     both = client.post("/v1/embeddings", {"input": [ids, ids[1:]]})
     assert (vectors(both) == expected).all()
     assert both.json()["usage"]["prompt_tokens"] == 3
-    many = client.post("/v1/embeddings", {"input": ids * 40})  # one text, so no limit on inputs
+    many = client.post("/v1/embeddings", {"input": ids * 40})  # one text, so the limit on inputs doesn't apply
     assert vectors(many).shape == (1, MODEL.dim)
     for wrong in (len(WORDS), 10**30):
         assert str(len(WORDS) - 1) in failure(client.post("/v1/embeddings", {"input": [0, wrong]}), 400)["message"]
@@ -164,7 +164,7 @@ def test_a_slip_in_the_name_of_a_field_is_an_error(client: Client, path: str, bo
     assert "expected some of" in error["message"]
 
 
-# requests that are wrong in ways that no endpoint cares about
+# requests that are rejected before any endpoint
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_too_much(client: Client) -> None:
     assert failure(client.post("/v1/embeddings", {"input": ["a"] * 51}), 400)["code"] == "too_many_inputs"
     assert client.post("/v1/embeddings", {"input": ["a"] * 50}).status_code == 200
     failure(client.post("/v1/embeddings", {"input": "a" * 20_001}), 413)
-    assert client.post("/search", {"query": "cat", "texts": ["cat"] * 51}).status_code == 200  # whole, or not at all
+    assert client.post("/search", {"query": "cat", "texts": ["cat"] * 51}).status_code == 200  # complete, or not at all
     failure(client.post("/search", {"query": "a", "texts": ["b" * 20_001]}), 413)
     failure(client.post("/similarity", {"a": ["a"] * 26, "b": ["b"] * 25}), 400)
     failure(client.post("/neighbours", {"positive": ["cat"] * 51}), 400)
@@ -351,7 +351,7 @@ def test_search(client: Client) -> None:
     texts = ["a song of the band", "", "the dog barks", "blorf", "a kitten"]
     found = client.post("/search", {"query": "my cat", "texts": texts}).json()["results"]
     assert [one["index"] for one in found][:2] in ([4, 2], [2, 4])
-    assert {one["index"] for one in found} == {0, 2, 4}  # texts without a known word are passed over
+    assert {one["index"] for one in found} == {0, 2, 4}  # texts without a known word are skipped
     assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
     assert all(texts[one["index"]] == one["text"] for one in found)
     assert len(client.post("/search", {"query": "my cat", "texts": texts, "k": 1}).json()["results"]) == 1
@@ -375,7 +375,7 @@ def test_map(client: Client) -> None:
     assert max(max(abs(one["x"]), abs(one["y"])) for one in points.values()) == pytest.approx(1)
     assert points["cat"]["norm"] == pytest.approx(float(np.linalg.norm(MODEL.vector("cat"))), rel=1e-6)
     assert 0 < found["shares"][1] <= found["shares"][0] < 1
-    assert "." not in [one["label"] for one in client.post("/explore/map", {}).json()["points"]]  # marks say little
+    assert "." not in [one["label"] for one in client.post("/explore/map", {}).json()["points"]]  # marks tell little
 
     def away(one: str, other: str) -> float:
         return float(np.hypot(points[one]["x"] - points[other]["x"], points[one]["y"] - points[other]["y"]))
@@ -432,11 +432,11 @@ def test_a_map_that_takes_long_is_asked_for_again(monkeypatch: pytest.MonkeyPatc
     release.set()
     answers = [ask(n_words=n) for n in (1, 2, 3, 4) for _ in range(40)]
     assert {answer.status_code for answer in answers[-4:]} == {200}
-    assert len(begun) == 4  # each was made once
+    assert len(begun) == 4  # each was computed once
     monkeypatch.setattr("siamese_cbow.serve.api.PATIENCE", 60.0)
     for _ in range(2):
         failure(ask(words=["wrong"]), 400)
-    assert len(begun) == 6  # what went wrong is tried anew
+    assert len(begun) == 6  # failures are retried
     for n in range(10, 40):
         assert ask(n_words=n).status_code == 200
     assert ask(n_words=39).status_code == 200
@@ -489,7 +489,7 @@ def test_a_map_of_words_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(drawn) == 1
     for _ in range(2):
         app.post("/explore/map", {"texts": ["a cat", "a dog", "the band"]})
-    assert len(drawn) == 3  # texts of users are not kept
+    assert len(drawn) == 3  # user texts are not kept
 
 
 def test_norms_without_counts() -> None:
@@ -558,7 +558,7 @@ def test_without_the_key_there_is_no_answer() -> None:
 
 
 class Slow(Embedder):
-    """Takes its time, in a thread or on the spot; may be wrong altogether."""
+    """Takes its time, in a thread or on the event loop; may also fail."""
 
     def is_quick(self, n_characters: int) -> bool:
         return False
@@ -570,7 +570,7 @@ class Slow(Embedder):
         return super().texts(texts, dim=dim, normalize=normalize)
 
 
-def test_a_mistake_of_ours_is_no_end() -> None:
+def test_a_bug_of_ours_does_not_end_the_server() -> None:
     client = Client(build({"slow": Slow(MODEL)}, warm=False))
     assert "ZeroDivisionError" in failure(client.post("/v1/embeddings", {"input": "mistake"}), 500)["message"]
     assert client.get("/health").status_code == 200
@@ -613,7 +613,7 @@ def test_a_body_that_never_ends() -> None:
     assert json.loads(sent[1]["body"])["error"]["code"] == "timeout"
     sent.clear()
     asyncio.run(app(scope, leave, send))  # type: ignore[arg-type]
-    assert sent[0]["status"] == 499  # for the metrics; nobody hears it
+    assert sent[0]["status"] == 499  # for the metrics; the client is gone
 
 
 def test_settings_that_make_no_sense() -> None:

@@ -1,6 +1,6 @@
 """The page in a real browser: every view by mouse and keyboard, for screen readers, on a phone, and its pictures.
 
-The pictures of the docs are made here, too, with models that are worth looking at:
+These tests also make the pictures of the docs, with models that are worth looking at:
 
     EXPLORER_IMAGES=docs/images EXPLORER_MODELS="wikipedia=DIR paper=DIR" pytest tests/serve/ -k pictures
 """
@@ -31,7 +31,7 @@ def browser() -> Iterator[Any]:
         if os.environ.get("BROWSER_TESTS") == "required":
             pytest.fail("no browser found, and this run requires one: apt-get install chromium")
         pytest.skip("no browser found: apt-get install chromium")
-    sync_api.expect.set_options(timeout=60_000)  # wherever the machine is busy with something else
+    sync_api.expect.set_options(timeout=60_000)  # for busy machines
     with sync_api.sync_playwright() as playwright:
         one = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield one
@@ -54,7 +54,7 @@ def server(folders: list[Path]) -> Iterator[Running]:
 
 @pytest.fixture
 def page(browser: Any, server: Running) -> Iterator[Any]:
-    """A page of its own; at the end nothing may have gone wrong, or have come from elsewhere."""
+    """A fresh page; at the end, nothing may have failed or have been loaded from elsewhere."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     one = context.new_page()
     asked: list[str] = []
@@ -95,7 +95,7 @@ def test_sentences(page: Any, server: Running, model: Model) -> None:
     shown = f"{similarity:.2f}"
     sync_api.expect(page.locator("#similarity-number")).to_have_text(f"{similarity:.4f}")
     assert page.locator(".heat .cell").count() == 12
-    assert page.locator(".heat .cell.none").count() == 3  # nobody knows blorf
+    assert page.locator(".heat .cell.none").count() == 3  # blorf is unknown
     assert page.locator(".heat tbody tr:last-child td.total").last.inner_text() == shown
     page.locator(".heat .cell").first.focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowLeft", "ArrowRight"):
@@ -132,7 +132,7 @@ def test_words(page: Any, server: Running, model: Model) -> None:
 
 
 def inked(page: Any) -> int:
-    """Pixels of the map that are not of the background."""
+    """How many pixels of the map are not background."""
     script = """() => {
         const canvas = document.getElementById("plane"), {width, height} = canvas;
         const data = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, width, height).data.buffer);
@@ -159,12 +159,12 @@ def test_map_of_words(page: Any, server: Running, model: Model) -> None:
     sync_api.expect(page.locator("#map-said")).to_contain_text("kitten is near")
     assert model.neighbours("kitten", 1)[0][0] in page.locator("#map-said").inner_text()
     box = plane.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)  # what was found is in the middle
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)  # the word found is in the middle
     sync_api.expect(page.locator("#plane-tip")).to_contain_text("kitten · length")
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2 + 150, box["y"] + box["height"] / 2, steps=4)
     page.mouse.up()
-    sync_api.expect(page.locator("#map-said")).to_contain_text("kitten")  # dragging picks nothing
+    sync_api.expect(page.locator("#map-said")).to_contain_text("kitten")  # dragging selects nothing
     page.mouse.wheel(0, -400)
     page.get_by_role("button", name="Show everything").click()
     page.get_by_text("List of points").click()
@@ -300,7 +300,7 @@ def test_results_go_when_the_server_refuses(page: Any, server: Running) -> None:
 
 def test_search_in_a_file(page: Any, server: Running, tmp_path: Path) -> None:
     visit(page, server, "search")
-    lines = [f"the song of the band {i}" for i in range(250)]  # more than a request may hold
+    lines = [f"the song of the band {i}" for i in range(250)]  # more than one request may contain
     lines[180] = "a kitten"
     (tmp_path / "lines.txt").write_text("\n".join(lines), "utf-8")
     page.get_by_label("Query").fill("cat")
@@ -345,7 +345,7 @@ def test_tabs_theme_and_model(page: Any, server: Running) -> None:
     page.get_by_role("button", name="Theme").click()
     assert page.evaluate(paper) != light
     visit(page, server, "words")
-    assert page.evaluate(paper) != light  # it is remembered
+    assert page.evaluate(paper) != light  # the choice is remembered
     page.locator("#model").select_option("other")
     expected = toy_model(2).neighbours("guitar", 1)[0][0]
     sync_api.expect(page.locator("#neighbours-list .name").first).to_have_text(expected)
@@ -388,7 +388,7 @@ def test_a_model_is_loaded_to_compare(browser: Any, folders: list[Path]) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_stands_in_the_way_of_anybody(browser: Any, server: Running, scheme: str) -> None:
+def test_the_page_is_accessible(browser: Any, server: Running, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     context = browser.new_context(color_scheme=scheme, viewport={"width": 360, "height": 740})
@@ -418,7 +418,7 @@ def test_a_key_is_asked_for_and_a_server_that_is_gone_is_noticed(browser: Any, f
 
 
 def picture(page: Any, path: Path, *, height: int) -> None:
-    """A picture in few colours, which is a third of the size and looks the same."""
+    """Reduces a picture to few colours: a third of the size, and it looks the same."""
     from PIL import Image
 
     page.mouse.move(0, 0)
@@ -437,7 +437,7 @@ def test_pictures(browser: Any, folders: list[Path], tmp_path: Path) -> None:
     models = os.environ.get("EXPLORER_MODELS", " ".join(map(str, folders))).split()
     light = [view for view in VIEWS if view != "map"]
     pictures = [("light", 1100, light), ("dark", 1100, ["sentences", "map"]), ("light", 390, ["sentences"])]
-    if target == tmp_path:  # that they can be made is seen from two
+    if target == tmp_path:  # two are enough to show that they can be made
         pictures = [("light", 1100, ["map"]), ("dark", 390, ["sentences"])]
     heights = {"sentences": 1060, "words": 900, "map": 1010, "compare": 1110, "norms": 1250, "search": 1300}
     with running(*models) as server:

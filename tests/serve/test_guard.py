@@ -1,4 +1,4 @@
-"""Who is let in, and what a hostile neighbour can't do: names, keys, slow clients, files cut short, signals."""
+"""Who is let in, and what hostile clients can't do: names, keys, slow clients, truncated files, signals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def server(folder: Path) -> Iterator[Running]:
 
 
 def status(server: Running, *headers: str, path: str = "/v1/models") -> tuple[int, str]:
-    """The status and the answer to a request with these headers and no others."""
+    """The status and the body of the response to a request with exactly these headers."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall("\r\n".join([f"GET {path} HTTP/1.1", "Connection: close", *headers, "", ""]).encode())
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
@@ -119,7 +119,7 @@ def test_pages_of_other_servers_may_not_ask(server: Running) -> None:
     assert httpx.options(f"{server.url}/similarity", headers={"origin": "http://evil.example"}).status_code == 403
 
 
-def test_names_that_are_none() -> None:
+def test_invalid_names() -> None:
     for name in ("http://a.example", "a.example:80", "", "a b", "a/b"):
         with pytest.raises(SettingsError, match="allowed host"):
             Hosts("127.0.0.1", [name])
@@ -185,14 +185,14 @@ def test_health_and_metrics_answer_behind_slow_bodies(folder: Path) -> None:
         for _ in range(400):
             connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
             connection.sendall(half.encode())
-        under_way = "siamese_cbow_requests_under_way 257.0"  # 256, and the one that asks
+        under_way = "siamese_cbow_requests_under_way 257.0"  # 256, and this request
         until(lambda: under_way in httpx.get(f"{server.url}/metrics").text)
         for _ in range(3):
             assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
         refused = httpx.post(f"{server.url}/similarity", json=ASK)
         assert refused.json()["error"]["code"] == "overloaded"
         slow.close()
-        until(lambda: httpx.post(f"{server.url}/similarity", json=ASK).status_code == 200)  # it saw that they are gone
+        until(lambda: httpx.post(f"{server.url}/similarity", json=ASK).status_code == 200)  # it noticed that they left
         assert "Traceback" not in server.stop()
 
 
@@ -233,7 +233,7 @@ def test_small_chunks_are_no_trailer(server: Running) -> None:
     body = json.dumps({"query": "dog", "texts": ["cat"] * 10_000 + ["dog"], "k": 1}).encode()
     chunks = (body[i : i + 1] for i in range(len(body)))  # six bytes for each
     answer = httpx.post(f"{server.url}/search", content=chunks, headers={"content-type": "application/json"})
-    assert [found["index"] for found in answer.json()["results"]] == [10_000]  # all of it has arrived
+    assert [found["index"] for found in answer.json()["results"]] == [10_000]  # everything has arrived
 
 
 # files and signals
@@ -249,7 +249,7 @@ def test_rows_are_held_in_memory(tmp_path: Path, dtype: str) -> None:
     embedder = Embedder(loaded)
     assert embedder.model == model
     assert embedder.model.in_memory() is embedder.model
-    os.truncate(tmp_path / "m" / "model.safetensors", 0)  # the mapped ones can't be looked at any more
+    os.truncate(tmp_path / "m" / "model.safetensors", 0)  # the mapped rows can't be read any more
     assert np.array_equal(embedder.model.vectors, model.vectors)
 
 

@@ -39,7 +39,7 @@ def server(folders: tuple[Path, Path]) -> Iterator[Running]:
     with running(toy, f"other={second}", "--max-megabytes", "1", SIAMESE_CBOW_API_KEY=KEY) as one:
         yield one
         assert "Traceback" not in one.stop()
-        assert one.process.returncode == -15  # as for any program that SIGTERM has ended
+        assert one.process.returncode == -15  # like any program ended by SIGTERM
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_openai_embeddings(client: openai.OpenAI, model: Model, encoding: str | 
     texts = ["the cat purrs", "a guitar", "unheard of"]
     answer = client.embeddings.create(model="toy", input=texts, **options)  # type: ignore[call-overload]
     rows = [one.embedding for one in answer.data]
-    if encoding == "base64":  # asked for by name, it is handed on as it came
+    if encoding == "base64":  # requested explicitly, the client passes it on unchanged
         import base64
 
         rows = [np.frombuffer(base64.b64decode(row), "<f4").tolist() for row in rows]
@@ -104,8 +104,8 @@ def test_openai_errors(client: openai.OpenAI, server: Running) -> None:
 def test_schemathesis_finds_nothing(server: Running, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
     command += ["--header", f"Authorization: Bearer {KEY}", "--max-examples", "10", "--seed", "1", "--no-color"]
-    command += ["--request-timeout", "300"]  # wherever the machine is busy with something else
-    # Unknown words, and ids beyond the vocabulary, are refused though they have the right shape.
+    command += ["--request-timeout", "300"]  # for busy machines
+    # Unknown words and ids beyond the vocabulary are refused, although they have the right shape.
     command += ["--exclude-checks", "positive_data_acceptance", "--phases", "examples,coverage,fuzzing"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
@@ -116,7 +116,7 @@ def test_schemathesis_finds_nothing(server: Running, tmp_path: Path) -> None:
 
 
 def raw(server: Running, *parts: bytes, pause: float = 0.0) -> bytes:
-    """What the server answers to some bytes."""
+    """The server's response to raw bytes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         for part in parts:
             connection.sendall(part)
@@ -140,7 +140,7 @@ def head(length: int, *more: str) -> bytes:
 
 def test_bytes_that_are_no_http(server: Running) -> None:
     assert raw(server, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
-    assert b"65536 bytes" in raw(server, b"GET / HTTP/1.1\r\nA: " + b"b" * 70_000)  # and it might go on like this
+    assert b"65536 bytes" in raw(server, b"GET / HTTP/1.1\r\nA: " + b"b" * 70_000)  # the head might never end
     assert raw(server, b"GET /health HTTP/1.1\r\nConnection: close\r\nA: " + b"b" * 60_000 + b"\r\n\r\n").endswith(b"}")
     assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
 
@@ -149,7 +149,7 @@ def test_bytes_that_are_no_http(server: Running) -> None:
 def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
     body = json.dumps({"query": "cat", "texts": ["dog"]}).encode()
     with running(folders[0], "--max-seconds", "4", "--max-idle", "2", SIAMESE_CBOW_API_KEY=KEY) as server:
-        for _ in range(5):  # leaves in the middle of its body
+        for _ in range(5):  # disconnects in the middle of the body
             with socket.create_connection(("127.0.0.1", server.port)) as connection:
                 connection.sendall(head(1000) + b'{"query"')
         answer = raw(server, head(len(body)), *(body[i : i + 9] for i in range(0, len(body), 9)), pause=0.05)
@@ -158,9 +158,9 @@ def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
         assert answer.startswith(b"HTTP/1.1 408")
         assert b'"code":"timeout"' in answer
         assert raw(server, b"POST /search HTTP/1.1\r\nHost") == b""  # half a head: the connection is closed
-        assert raw(server) == b""  # so it is when nothing comes
+        assert raw(server) == b""  # the same if nothing comes
         both = raw(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
-        assert both.count(b"HTTP/1.1 200") == 2  # and when no third request comes
+        assert both.count(b"HTTP/1.1 200") == 2  # and if no third request comes
         assert httpx.get(f"{server.url}/health").json()["status"] == "ok"
         assert "Traceback" not in server.stop()
 
@@ -169,9 +169,9 @@ def test_clients_that_leave_or_dawdle(folders: tuple[Path, Path]) -> None:
 
 
 async def _flood(server: Running, model: Model, n_clients: int, until: asyncio.Event) -> tuple[int, list[str]]:
-    """Clients that ask one request after the other on connections they keep; how many answers, and what went wrong.
+    """Clients that send one request after the other on kept connections; how many responses, and what went wrong.
 
-    A connection that the server said it would close is opened anew; being refused then is no loss.
+    A connection that the server announced it would close is reopened; a refusal then is not a loss.
     """
     answered, lost = 0, []
     bodies = [json.dumps({"input": [f"the {word}"] * (i % 3 + 1)}).encode() for i, word in enumerate(WORDS)]

@@ -1,4 +1,4 @@
-"""Streams that are damaged inside: refused before any kernel reads them, with one line and exit code 2."""
+"""Streams with damaged content: refused before any kernel reads them, with one line and exit code 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translations: a vocabulary per language in one model, and sentences that are near those they translate."""
+"""Translations: a vocabulary per language in one model, and sentences that are near their translations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_TOPICS, N_WORDS = 8, 12
 
 
 class Heard:
-    """A progress that remembers."""
+    """Progress that remembers its messages."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
@@ -37,7 +37,7 @@ class Heard:
 
 
 def sentences(n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Translations between two made-up languages: a topic's words, and `die`, which both have and neither shares."""
+    """Translations between two made-up languages: topic words, and `die`, which exists in both with separate rows."""
     rng = np.random.default_rng(seed)
     pairs = []
     for _ in range(n):
@@ -55,7 +55,7 @@ def written(path: Path, pairs: list[tuple[str, str]]) -> Path:
 
 
 def words_of(stream: Stream) -> list[list[list[str]]]:
-    """Documents of sentences of words, read back from the ids."""
+    """Documents as sentences of words, read back from the ids."""
     words = [stream.vocabulary.words[i] for i in stream.ids]
     members = [words[a:b] for a, b in zip(stream.sentences[:-1], stream.sentences[1:], strict=True)]
     return [members[a:b] for a, b in zip(stream.documents[:-1], stream.documents[1:], strict=True)]
@@ -128,7 +128,7 @@ def test_same_bytes_on_any_number_of_threads(
     monkeypatch.setattr(chunks.TextStream.reads, "__defaults__", (3000,))
     rng = np.random.default_rng(0)
     numbers = rng.zipf(1.3, (1500, 2, 6)) % 4000
-    numbers[:, 1, 3:] %= 50  # one language has fewer words, and so forgets at other times
+    numbers[:, 1, 3:] %= 50  # one language has fewer words, so it forgets at other times
     pairs = [(" ".join(f"w{i}" for i in a), " ".join(f"w{i}" for i in b)) for a, b in numbers.tolist()]
     path = written(tmp_path / "pairs.tsv", pairs)
     hashes = []
@@ -145,13 +145,13 @@ def test_same_bytes_on_any_number_of_threads(
     found = [stream.vocabulary.words[i] for i in stream.ids]
     if max_distinct > 1200:
         assert found == expected
-    else:  # tokens of forgotten words are missing, the others stand in order
+    else:  # tokens of forgotten words are missing, the others are in order
         later = iter(expected)
         assert all(word in later for word in found)
         assert len(found) > 0.5 * len(expected)
 
 
-def test_other_numbers_of_columns_are_left_out_and_said(tmp_path: Path) -> None:
+def test_other_numbers_of_columns_are_left_out_and_reported(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("a\tb\nalone\na\tb\tCC-BY\n\na\t\n\tb\nc\td\n")
     heard = Heard()
     stream = prepare(tmp_path / "pairs.tsv", min_count=1, text=GERMAN, progress=heard)
@@ -226,7 +226,7 @@ def test_load_and_up_to_date(tmp_path: Path) -> None:
 
 
 def found_translations(model: Model) -> float:
-    """How many of some new sentences are nearer to their translation than to any other sentence."""
+    """The share of new sentences that are nearer to their translation than to any other sentence."""
     pairs = list(dict.fromkeys(sentences(60, seed=1)))
     english = model.language("en").encode([a for a, _ in pairs])
     german = model.language("de").encode([b for _, b in pairs])

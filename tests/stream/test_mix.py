@@ -1,4 +1,4 @@
-"""Several streams in one training: all batches come, in one order, with the words of all; and it stops and goes on."""
+"""Several streams in one training run: every batch, one order, all words; runs stop and resume."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_round_takes_its_share_of_each_stream():
         schedule.stretch(0, 12 * ROUND)
 
 
-def test_a_part_of_a_stream_goes_on_in_the_next_epoch():
+def test_a_part_of_a_stream_continues_in_the_next_epoch():
     schedule = Schedule([10, 10], [1, 0.25])
     assert schedule.n_batches == 12
     assert [schedule.stretch(epoch, 10) for epoch in (0, 1, 5)] == [(1, 0, 0, 2), (1, 0, 2, 2), (1, 1, 0, 2)]
@@ -108,7 +108,7 @@ def test_words_are_joined_and_their_counts_added():
     assert both.languages == ("en", "de")
 
 
-def test_streams_that_do_not_go_together_are_refused_in_words():
+def test_incompatible_streams_are_refused_with_the_reason():
     with pytest.raises(SettingsError, match="1 number of passes for 2 streams; expected one for each"):
         Mix([TEXT, PAIRS], passes=[2])
     for wrong in (0, -1, float("nan"), True):
@@ -161,14 +161,14 @@ def test_both_are_learnt_from_and_all_words_are_kept():
     units = model.vectors / np.linalg.norm(model.vectors, axis=1, keepdims=True)
     by_topic = {t: [model.vocabulary.index[f"{t}{i}"] for i in range(10)] for t in "abcdef"}
     means = {t: units[ids].mean(0) for t, ids in by_topic.items()}
-    for topics in ("abcd", "cdef"):  # those that were held against each other
+    for topics in ("abcd", "cdef"):  # topics that were contrasted with each other
         for topic in topics:
             own = (units[by_topic[topic]] @ means[topic]).mean()
             assert own > max((units[by_topic[topic]] @ means[o]).mean() for o in topics if o != topic) + 0.3, topic
 
 
 def test_other_ids_are_translated():
-    """A stream of the same words in another order of ids is the same training."""
+    """A stream with the same words under other ids gives the same training run."""
     order = np.random.default_rng(0).permutation(len(PAIRS.vocabulary))
     back = np.argsort(order).astype(np.int32)
     shuffled = replace(
@@ -187,7 +187,7 @@ class Crash(Callback):
             raise RuntimeError("crash")
 
 
-def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
+def test_it_resumes_after_a_crash(tmp_path: Path) -> None:
     mix = Mix([TEXT, PAIRS], passes=[1, 3])
     whole = train_into(tmp_path / "whole", RECIPE, mix)
     often = Saving(checkpoint_minutes=0)

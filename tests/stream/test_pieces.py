@@ -1,4 +1,4 @@
-"""Sentences cut into pieces: every word stays where it was, and no piece crosses a sentence."""
+"""Sentences cut into pieces: every word keeps its place, and no piece crosses a sentence."""
 
 from __future__ import annotations
 

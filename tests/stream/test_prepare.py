@@ -1,4 +1,4 @@
-"""Text -> stream: equal to a plain Python version, the same bytes on any number of threads, nothing half-written."""
+"""Text -> stream: equal to a plain Python version, the same bytes on any number of threads, never half-written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SENTENCES = TextSettings(layout="sentences")
 
 
 class Heard:
-    """A progress that remembers."""
+    """Progress that remembers its messages."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
@@ -41,7 +41,7 @@ class Heard:
 
 
 def plainly(text: str, min_count: int) -> Stream:
-    """The same in plain Python: lines are sentences, an empty line ends a document."""
+    """The plain Python version: lines are sentences, an empty line ends a document."""
     words = WORDS_ONLY.words
     stripped = "\n".join(line.strip() for line in text.split("\n"))
     documents = [[words(line) for line in document.split("\n")] for document in stripped.split("\n\n")]
@@ -78,7 +78,7 @@ def test_equals_plain_python(tmp_path_factory: pytest.TempPathFactory, lines: li
 
 
 def many_blocks(monkeypatch: pytest.MonkeyPatch, n_bytes: int = 2000) -> None:
-    """Small blocks, so that a small text has many."""
+    """Small blocks, so that even a small text has many."""
     monkeypatch.setattr(chunks.TextStream.reads, "__defaults__", (n_bytes,))
 
 
@@ -149,13 +149,13 @@ def test_nothing_to_do_when_nothing_changed(tmp_path: Path, monkeypatch: pytest.
     assert prepare(text, output=tmp_path / "stream", text=SENTENCES, restart=True).n_tokens == 5
     assert prepare(text, output=tmp_path / "stream", text=SENTENCES, restart="changed").n_tokens == 5
     again = prepare(Texts(["the the the the the"]), output=tmp_path / "stream", text=SENTENCES, progress=heard)
-    assert "up to date" in heard.messages[-1]  # by what it became
+    assert "up to date" in heard.messages[-1]  # recognised by the stream it became
     assert again.about["sources"]
     with pytest.raises(InputError, match=r"other text or settings \(the text\)"):
         prepare(Texts(["a a a a a a"]), output=tmp_path / "stream", text=SENTENCES)
 
 
-def test_what_happened_is_said(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes("the cat the cat\nrare wöörd\nthe ".encode() + b"\xff cat\n")
     heard = Heard()
     stream = prepare(tmp_path / "text.txt", min_count=2, text=SENTENCES, progress=heard)
@@ -242,7 +242,7 @@ def test_something_else_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "photos" / "me.jpg").read_text() == "x"
 
 
-def test_what_somebody_keeps_beside_a_stream_is_never_deleted(tmp_path: Path) -> None:
+def test_other_files_next_to_a_stream_are_never_deleted(tmp_path: Path) -> None:
     text, folder = tmp_path / "text.txt", tmp_path / "stream"
     text.write_text("the cat " * 9)
     prepare(text, output=folder, text=SENTENCES)
@@ -257,7 +257,7 @@ def test_what_somebody_keeps_beside_a_stream_is_never_deleted(tmp_path: Path) ->
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
 
 
-def test_two_at_once_are_told(tmp_path: Path) -> None:
+def test_two_at_once_get_an_error(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("the cat " * 9)
     with one_writer(tmp_path / "stream"), pytest.raises(InputError, match=r"another process is writing .*stream"):
         prepare(tmp_path / "text.txt", output=tmp_path / "stream", text=SENTENCES)

@@ -1,4 +1,4 @@
-"""Streams of older versions: `data/stream-0.1.0` was written by version 0.1.0, from `data/text.txt`.
+"""Streams of older versions: version 0.1.0 wrote `data/stream-0.1.0` from `data/text.txt`.
 
 siamese-cbow prepare text.txt -o stream-0.1.0 --min-count 1 --punctuation --layout sentences
 """

@@ -1,4 +1,4 @@
-"""Corpora: what blocks and lines come out of files and iterables, in every layout."""
+"""Corpora: the blocks and lines of files and iterables, in every layout."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(inputs: Any, **options: Any) -> str:
 
 
 def tidy(text: str) -> str:
-    """Without what means nothing: white space at line ends, boundaries in a row and at the start."""
+    """Without what has no meaning: white space at line ends, repeated boundaries, boundaries at the start."""
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", text)).lstrip("\n")
 
 
@@ -163,7 +163,7 @@ def test_auto_finds_the_layout_and_says_so(tmp_path: Path, text: str, layout: st
     assert corpus.layout_of(file) == layout
 
 
-def test_files_of_different_layouts_are_told_apart_and_short_ones_go_with_the_others(tmp_path: Path) -> None:
+def test_each_file_has_its_own_layout_and_short_ones_follow_the_others(tmp_path: Path) -> None:
     files = [
         write(tmp_path, (PROSE + "\n") * 60, "long.txt"),
         write(tmp_path, TORONTO * 60, "toronto.txt"),
@@ -181,7 +181,7 @@ def test_the_layout_of_real_text(shared_data: Path) -> None:
         block = next(Corpus(shared_data / "corpora" / name).blocks())
         assert block.layout == "paragraphs"
         text = sentence_lines(block, TextSettings()).text
-        assert sample_evidence(text).layout == "sentences"  # what was split looks split
+        assert sample_evidence(text).layout == "sentences"  # split text looks split
 
 
 # blocks
@@ -400,7 +400,7 @@ def test_iterables_of_other_things(inputs: Any, message: str) -> None:
         list(Corpus(inputs).blocks())
 
 
-def test_standard_input_beside_files_makes_the_whole_unknown(tmp_path: Path) -> None:
+def test_standard_input_next_to_files_makes_the_size_unknown(tmp_path: Path) -> None:
     mixed = Corpus([write(tmp_path, "a\n"), "-"])
     assert (mixed.files, mixed.total_bytes, mixed.can_be_read_again) == ([], None, False)
 

@@ -1,4 +1,4 @@
-"""HTML, Markdown and PDF: what a reader would read becomes rows, and nothing else."""
+"""HTML, Markdown and PDF: what a reader would read becomes rows, and nothing else does."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_page_without_text_is_left_out_of_folders_and_refused_by_name(tmp_path
         ("shift_jis", "cp932", "日本"),
         ("iso-8859-2", "iso8859_2", "zażółć"),
         ("gb2312", "gb18030", "汉字"),
-        ("koi8-r", "utf-8", "Straße für"),  # what is plainly UTF-8 is that, whatever it declares
+        ("koi8-r", "utf-8", "Straße für"),  # valid UTF-8 is read as UTF-8, whatever the page declares
         ("utf-8", "cp1252", "Straße für alle"),
         ("nonsense", "cp1252", "Straße für alle"),
     ],
@@ -202,7 +202,7 @@ def test_a_file_is_a_document_for_training(tmp_path: Path) -> None:
 )
 def test_words_broken_at_the_end_of_a_line(text: str, expected: str) -> None:
     joined = rejoined(text.encode())
-    assert joined.count(b"\n") == text.count("\n")  # lines keep their numbers
+    assert joined.count(b"\n") == text.count("\n")  # line numbers stay the same
     assert unwrapped(joined).decode() == expected
 
 
@@ -221,7 +221,7 @@ def test_chinese_lines_are_joined_without_a_space() -> None:
     [("<div>" * 400_000, "400,000 unclosed tags"), (f"<p {'a=1 ' * 500_000}>", "a tag of 2,000,0")],
 )
 def test_pages_that_would_take_hours_are_refused(tmp_path: Path, page: str, reason: str) -> None:
-    """The parser goes through all open tags at each tag, and through all attributes at each attribute."""
+    """The parser visits all open tags at each tag, and all attributes at each attribute."""
     path = tmp_path / "a.html"
     path.write_text(page)
     with pytest.raises(NoText, match=reason):
@@ -248,7 +248,7 @@ def test_markdown_loses_no_text_and_adds_none(tmp_path: Path, text: str, expecte
     assert [row for _, row in rows(write(tmp_path, "a.md", text))] == expected
 
 
-def test_a_page_of_xhtml_goes_on_after_a_tag_that_closes_itself(tmp_path: Path) -> None:
+def test_a_page_of_xhtml_continues_after_a_self_closing_tag(tmp_path: Path) -> None:
     page = '<?xml version="1.0"?><html><head><title/><script src="x"/></head><body><p>shown</p></body></html>'
     assert rows(write(tmp_path, "a.xhtml", page)) == [(1, "shown")]
 

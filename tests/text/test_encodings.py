@@ -1,4 +1,4 @@
-"""In which encoding text is: the right reading, said in a line, or an error that names the likely one."""
+"""Encodings: text is read correctly and the encoding reported in one line, or an error names the likely one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def zstd(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("language", "encoding"), ENCODINGS)
-def test_each_encoding_is_found_and_said(tmp_path: Path, language: str, encoding: str) -> None:
+def test_each_encoding_is_found_and_reported(tmp_path: Path, language: str, encoding: str) -> None:
     lines = [TEXTS[language]] * 3
     data = "".join(line + "\n" for line in lines).encode(encoding)
     for name, packed in (("a.txt", data), ("a.txt.gz", gzip.compress(data)), ("a.txt.zst", zstd(data))):
@@ -139,10 +139,10 @@ def test_characters_may_be_cut_anywhere(tmp_path: Path, monkeypatch: pytest.Monk
             assert list(iter_lines(tmp_path / "a.txt", Decoding(encoding))) == [TEXTS[language]] * 3
 
 
-# an encoding that is said
+# an encoding given by the user
 
 
-def test_an_encoding_that_is_said_is_used(tmp_path: Path) -> None:
+def test_a_given_encoding_is_used(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("Müller".encode("cp1252"))
     reader = RowReader(tmp_path / "a.txt", TextSettings(encoding="koi8-r"))
     assert list(reader.texts()) == ["MЭller"]
@@ -183,13 +183,13 @@ def test_a_wrong_one_is_an_error_in_short_files_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin-99", "base64", "rot13", "undefined", ""])
-def test_encodings_that_there_are_not(encoding: str) -> None:
+def test_unknown_encodings(encoding: str) -> None:
     with pytest.raises(SettingsError, match=r"expected one that Python knows, such as utf-8"):
         TextSettings(encoding=encoding)
 
 
 def test_parts_in_another_encoding_are_an_error(tmp_path: Path) -> None:
-    """A file of two encodings has no right reading."""
+    """No reading of a file with two encodings is right."""
     other = (TEXTS["German"] + "\n") * 2000
     file = tmp_path / "a.txt.gz"
     file.write_bytes(gzip.compress((TEXTS["Russian"] + "\n").encode() * 60_000 + other.encode("cp1252"), 1))

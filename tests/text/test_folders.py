@@ -1,4 +1,4 @@
-"""Folders as ripgrep walks them: what is read, what is left out, and what is said about it."""
+"""Folders walked like ripgrep does: what is read, what is left out, and what is reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_any_text_is_read_and_binary_files_are_left_out(tmp_path: Path) -> None:
         "a.zip": b"PK\x03\x04", "noise": bytes(range(256)) * 4, ".hidden": "x", ".git/config": "x",
     })  # fmt: skip
     files, left_out = walked(tmp_path)
-    # A compressed file that can't be opened is left to those who read it, who say why.
+    # A compressed file that can't be opened is left to its reader, which says why.
     assert files == ["Makefile", "a.py", "a.tar.gz", "b.txt", "empty", "nul.txt", "wide"]
     assert left_out == {"hidden": 2, "binary": 4}
 
@@ -58,26 +58,26 @@ def test_ignore_files_hold_below_them_and_the_nearest_one_decides(tmp_path: Path
     assert left_out == {"hidden": 3, "ignored": 6}
 
 
-def test_a_part_of_a_repository_obeys_what_stands_above_it(tmp_path: Path) -> None:
+def test_a_part_of_a_repository_obeys_ignore_files_above_it(tmp_path: Path) -> None:
     tree(tmp_path, {
         ".git/HEAD": "ref", ".git/info/exclude": "private.txt\n", ".gitignore": "*.log\n/build/\n",
         "docs/a.txt": "x", "docs/a.log": "x", "docs/private.txt": "x", "build/b.txt": "x",
     })  # fmt: skip
     assert walked(tmp_path / "docs") == (["a.txt"], {"ignored": 2})
-    assert walked(tmp_path / "build") == (["b.txt"], {})  # named, so it is read
+    assert walked(tmp_path / "build") == (["b.txt"], {})  # given by name, so it is read
     assert walked(tmp_path)[0] == ["docs/a.txt"]
 
 
 def test_globs_choose_and_the_last_match_decides(tmp_path: Path) -> None:
     tree(tmp_path, dict.fromkeys(("a.md", "b.txt", "drafts/c.md", "drafts/good.md", ".d.md"), "x"))
-    assert walked(tmp_path, "*.md")[0] == [".d.md", "a.md", "drafts/c.md", "drafts/good.md"]  # over hidden files, too
+    assert walked(tmp_path, "*.md")[0] == [".d.md", "a.md", "drafts/c.md", "drafts/good.md"]  # hidden files, too
     assert walked(tmp_path, "*.md", "!drafts/c*")[0] == [".d.md", "a.md", "drafts/good.md"]
     assert walked(tmp_path, "!drafts/") == (["a.md", "b.txt"], {"glob": 1, "hidden": 1})
     assert walked(tmp_path, "drafts/**")[0] == ["drafts/c.md", "drafts/good.md"]
     with pytest.raises(InputError, match="no text in the folder"):
         Corpus(tmp_path, TextSettings(globs=("*.rst",)))
     named = Corpus(tmp_path / "b.txt", TextSettings(globs=("*.md",)))
-    assert named.files == [tmp_path / "b.txt"]  # a file that is named is always read
+    assert named.files == [tmp_path / "b.txt"]  # a file given by name is always read
 
 
 def test_links_are_followed_once(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_was_left_out_is_one_line_in_both_views(tmp_path: Path) -> None:
     assert left_out_remark(Walk().left_out) == []
 
 
-def test_markup_that_is_read_as_text_is_said_in_one_line(tmp_path: Path) -> None:
+def test_markup_that_is_read_as_text_is_reported_in_one_line(tmp_path: Path) -> None:
     for name in ("a.tex", "b.txt", "c.tex", "film.ass"):
         (tmp_path / name).write_text("The cat sat on the mat.\n")
     reader, corpus = RowReader(tmp_path), Corpus(tmp_path)
@@ -152,7 +152,7 @@ def test_files_that_are_not_what_their_ending_says(tmp_path: Path) -> None:
     assert list(reader.texts()) == ["one", "two"]
     assert "skipped 3 files without readable text" in reader.remarks[0]
     (tmp_path / "c.jsonl").write_text('{"text": "two"}\nnonsense\n')
-    with pytest.raises(InputError, match="line 2 is not JSON"):  # damaged, which is another matter
+    with pytest.raises(InputError, match="line 2 is not JSON"):  # damaged, which is different
         list(RowReader(tmp_path).texts())
 
 
@@ -165,7 +165,7 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)  # root may read everything, so the refusal is acted
+    monkeypatch.setattr(os, "scandir", refuse)  # root may read everything, so the refusal is simulated
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "locked.txt" and access(path, mode))
     assert walked(tmp_path) == (["a.txt"], {"forbidden": 2})
     with pytest.raises(InputError, match=r"can't list .*closed: Permission denied"):
@@ -173,7 +173,7 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Spaces, line ends and bytes that are no UTF-8: every command reads such a file."""
+    """Spaces, line ends and bytes that are not UTF-8: every command reads such a file."""
     topic_model().save(tmp_path / "model")
     notes = tree(tmp_path / "notes", {"a b.txt": "ship\n", "new\nline.txt": "song\n"})
     Path(os.fsdecode(bytes(notes) + b"/bad\xff.txt")).write_text("soup\n")
@@ -210,7 +210,7 @@ def test_what_we_wrote_ourselves_is_no_text(tmp_path: Path, capsys: pytest.Captu
 
 @pytest.mark.parametrize("pattern", ["*" * 60 + "x", "*a" * 40 + "b", "*[!b]" * 40 + "b", "*a*/" * 20 + "b"])
 def test_patterns_of_many_stars_take_no_time(tmp_path: Path, pattern: str) -> None:
-    """They would take years if every way to share out a name among the stars were tried."""
+    """Trying every way to divide a name among the stars would take years."""
     folder = tree(tmp_path, {f"{'a' * 200}/{'a' * 200}.txt": "a cat\n", "c.txt": "b\n", ".gitignore": f"{pattern}\n"})
     assert len(walked(folder)[0]) == 2
     assert walked(folder, pattern)[0] == []
@@ -220,7 +220,7 @@ PIECES = ["*", "*", "**", "a", "b", "?", "[ab]", "/", "**/", "/**", "\\*", "[]a]
           "[+--]", "[a&&b]", "[(||*]"]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")  # of the library itself
+@pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")  # raised by the library itself
 @settings(max_examples=300)
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join),
@@ -238,7 +238,7 @@ def test_patterns_mean_what_they_mean_to_their_library(pattern: str, path: str) 
 
 @pytest.mark.parametrize("pattern", ["[[]a.txt", "[+--]a.txt", "[a&&[]a.txt", "[a||~~[]a.txt"])
 def test_marks_in_a_set_are_marks(tmp_path: Path, pattern: str) -> None:
-    """Python warns of them, which is an error here."""
+    """Python warns about them, and warnings are errors here."""
     files = {"[a.txt": "x", "-a.txt": "x", "c.txt": "x"}
     left = "[a.txt" if "+" in pattern else "-a.txt"
     assert walked(tree(tmp_path, {**files, ".gitignore": f"{pattern}\n"}))[0] == sorted([left, "c.txt"])

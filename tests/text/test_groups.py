@@ -45,7 +45,7 @@ def test_tab_separated_lines_hold_two_or_more(tmp_path: Path) -> None:
     assert corpus.layout_of(file) == "TSV"
 
 
-def test_lines_with_fewer_than_two_are_left_out_and_said(tmp_path: Path) -> None:
+def test_lines_with_fewer_than_two_are_left_out_and_reported(tmp_path: Path) -> None:
     file = tmp_path / "pairs.txt"
     file.write_bytes(b"a\tb\nalone\n\n\talone\t\nc\td\nalone\nalone\n")
     text, n_short, short_at, _ = read(file)
@@ -60,7 +60,7 @@ def test_ppdb_lines_without_a_paraphrase_are_left_out(tmp_path: Path) -> None:
     assert read(file)[1] == 1
 
 
-def test_line_numbers_go_on_in_later_blocks(tmp_path: Path) -> None:
+def test_line_numbers_continue_in_later_blocks(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_bytes(b"one phrase\tits paraphrase\n" * 300_000 + b"alone\n")
     text, n_short, short_at, _ = read(file)

@@ -1,4 +1,4 @@
-"""Languages: names as people write them, what each decides, and which one a text is in."""
+"""Languages: the names people use, what each one decides, and detecting the language of a text."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_table_is_whole() -> None:
 
 
 def test_stemmers_are_those_that_codes_had() -> None:
-    """PyStemmer knows codes, too: trainings of earlier versions asked it by them."""
+    """PyStemmer also knows codes, and earlier versions trained with them."""
     stemmers = pytest.importorskip("Stemmer")
     for each in languages._table()[0].values():
         try:
@@ -91,19 +91,19 @@ def test_a_text_says_its_language() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "hi", "😀 😀", "12 34\n" * 100, "\ufffd\n"])
-def test_too_little_text_is_said_with_what_is_assumed(text: str) -> None:
+def test_too_little_text_is_reported_with_what_is_assumed(text: str) -> None:
     found = detect([text.encode()])
     assert found.language.code == "en"
     assert "too little text to tell, so it is treated as English (en)" in found.message()
     assert found.message().endswith("set it with --language")
 
 
-def test_what_is_no_language_is_said(tmp_path: Path) -> None:
+def test_what_is_no_language_is_reported(tmp_path: Path) -> None:
     assert "undetermined" in detect([b"zq xv wk bq\nvx qz kw jj\n" * 50]).message()
 
 
 def test_a_corpus_knows_its_language(tmp_path: Path) -> None:
-    for number in range(40):  # the first files alone would say English
+    for number in range(40):  # the first files alone would look English
         (tmp_path / f"{number:02}.txt").write_text(GERMAN * 3 if number else ENGLISH)
     corpus = sc.Corpus(tmp_path)
     assert corpus.language.language.code == "de"
@@ -158,7 +158,7 @@ def test_text_of_a_named_language_loads_no_detector() -> None:
     assert run.stdout.split() == ["1", "False"]
 
 
-def test_text_of_another_language_is_said() -> None:
+def test_text_of_another_language_is_reported() -> None:
     model = sc.load()
     said = model.remark_on([GERMAN] * 5)
     assert (

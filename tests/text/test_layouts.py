@@ -1,4 +1,4 @@
-"""What a line is in text of several scripts, wherever in a file it stands; and what a row is when lines are wrapped."""
+"""What a line is, in several scripts and anywhere in a file; and what a row is when lines are wrapped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.records import TextSettings
 from siamese_cbow.text.row_reader import RowReader
 
-NOVEL = [  # speech in lines of its own, and now and then a paragraph: most lines hold one sentence
+NOVEL = [  # speech on separate lines with an occasional paragraph: most lines hold one sentence
     "— Vous êtes seul ?",
     "— Oui, dit le vieux.",
     "— Depuis longtemps ?",
@@ -123,7 +123,7 @@ def test_the_unit_of_wrapped_text(wrapped: Path) -> None:
     assert list(RowReader(wrapped, TextSettings(unit="auto")).texts()) == [text for _, text in paragraphs]
 
 
-def test_it_is_said_that_lines_are_not_the_rows(wrapped: Path) -> None:
+def test_a_remark_says_that_lines_are_not_the_rows(wrapped: Path) -> None:
     for unit, n_remarks in (("auto", 1), ("paragraph", 0), ("line", 0)):
         said: list[str] = []
         assert list(RowReader(wrapped, TextSettings(unit=unit), say=said.append).texts())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Memory does not grow with a file: a process reads one of 128 MB, another one of twice that."""
+"""Memory doesn't grow with the file: one process reads 128 MB, another one twice that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from benchmarks.reading_memory import watched
 
 TEXT = "The quick brown fox jumps over the lazy dog and sleeps in the sun. " * 15  # about 1 KB
-MOST_GROWTH = 64  # MB; a reader that held the whole file would take 128 more
+MOST_GROWTH = 64  # MB; a reader that kept the whole file would take 128 more
 
 
 def write_lines(path: Path, n: int) -> None:

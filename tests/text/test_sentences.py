@@ -1,4 +1,4 @@
-"""Sentence splitting: hard cases, the same in bulk as one by one, and no text that makes it slow or crash."""
+"""Sentence splitting: hard cases, the same result in bulk and one by one, and no text that makes it slow or crash."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_in_bulk_as_one_by_one() -> None:
 
 
 def test_breaks_that_the_splitter_loses_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splitters, "_BATCH", 1 << 20)  # beyond 10 KB it loses some
+    monkeypatch.setattr(splitters, "_BATCH", 1 << 20)  # beyond 10 KB the splitter loses some
     paragraphs = some_paragraphs(400)
     text, _ = split_lines("".join(line + "\n" for line in paragraphs).encode(), "en", end="\n\n")
     assert len(text.decode().split("\n\n")) == 401
@@ -108,7 +108,7 @@ def test_long_speech_is_split_and_short_speech_is_not() -> None:
     ],
 )
 def test_endless_paragraphs_take_no_endless_time(text: str, language: str, is_cut: bool) -> None:
-    # With the square of the length, each of these would take minutes.
+    # In quadratic time, each of these would take minutes.
     lines, n_cut = split_lines(text.encode(), language)
     assert (n_cut > 0) == is_cut
     assert max(map(len, lines.decode().split("\n"))) <= 2 * splitters._LONG

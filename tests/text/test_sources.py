@@ -1,4 +1,4 @@
-"""Which files are meant, how they are opened, and what is refused: every mistake ends in a clear InputError."""
+"""Input files: which ones are meant, how they are opened, and what is refused; every mistake is a clear InputError."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_file_whose_name_looks_like_a_glob_is_itself(tmp_path: Path) -> None:
     assert find_files([str(tmp_path / "notes[1].txt")]) == [tmp_path / "notes[1].txt"]
 
 
-def test_endings_are_told_without_the_compression() -> None:
+def test_endings_are_recognised_without_the_compression() -> None:
     assert [ending_of(Path(name)) for name in ("a.JSONL.gz", "b.tar.gz", "c", "d.txt")] == [
         ".jsonl",
         ".tar",
@@ -125,7 +125,7 @@ def test_endings_are_told_without_the_compression() -> None:
         ([], "no input was given"),
     ],
 )
-def test_what_is_not_there_is_said(given_paths: list[str | Path], message: str) -> None:
+def test_what_is_not_there_is_reported(given_paths: list[str | Path], message: str) -> None:
     with pytest.raises(InputError, match=message):
         find_files(given_paths)
 
@@ -150,7 +150,7 @@ def test_a_file_that_vanishes_or_may_not_be_read(tmp_path: Path, monkeypatch: py
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    file.write_text("x\n")  # root may read everything, so the refusal is acted
+    file.write_text("x\n")  # root may read everything, so the refusal is simulated
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match="permission denied; check the file's permissions"):
         list(corpus.blocks())
@@ -192,7 +192,7 @@ def test_a_file_that_is_cut_off_is_never_read_short(tmp_path: Path, ending: str,
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])  # Arrow writes zstd without the checksum
-def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path, ending: str) -> None:
+def test_a_damaged_file_is_reported_as_damaged(tmp_path: Path, ending: str) -> None:
     packed = bytearray(COMPRESS[ending](os.urandom(5000).hex().encode()))
     packed[len(packed) // 2] ^= 0x55
     file = tmp_path / f"a.txt{ending}"
@@ -223,7 +223,7 @@ def test_mixed_up_compressions_name_the_right_ending(tmp_path: Path) -> None:
         text_of(plain)
 
 
-# what is no text
+# input that is not text
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_iter_lines_counts_lines_like_the_file_does(
     assert lines == [line.removesuffix(b"\r").decode("utf-8", "replace") for line in expected]
 
 
-# whatever it is, it ends well
+# any input ends in text or in our own error
 
 
 @given(
@@ -386,7 +386,7 @@ def test_any_bytes_with_any_ending_give_text_or_our_own_error(
 def test_a_line_without_end_is_refused_before_memory_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    """A few kilobytes may expand to gigabytes without a line end; whoever keeps lines whole stops at a limit."""
+    """A few kilobytes may expand to gigabytes without a line end; readers of whole lines stop at a limit."""
     monkeypatch.setattr(chunks, "MAX_ROW_BYTES", 6 << 20)
     text = b"one two\n" + b"a b " * (4 << 20)
     path = tmp_path / f"a.txt{ending}"
@@ -435,7 +435,7 @@ def test_what_is_no_plain_text_is_not_read_line_by_line(
     with pytest.raises(InputError, match=f"a.txt looks like {message}"):
         text_of(tmp_path / "a.txt")
     (tmp_path / "b.txt").write_text("a ship\n")
-    assert text_of(tmp_path) == b"a ship\n\n"  # in a folder it is left out, and that is said
+    assert text_of(tmp_path) == b"a ship\n\n"  # in a folder it is skipped and reported
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     with pytest.raises(InputError, match=r"standard input looks like .*; save it as a file that ends in \."):
         text_of("-")

@@ -1,4 +1,4 @@
-"""Splitting in processes: the same as in this one, whatever the text; and no process outlives its need."""
+"""Splitting in processes: the same as in this one for any text, and no process outlives its use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT = st.lists(st.one_of(st.sampled_from(BREAKS), st.text(max_size=20), st.samp
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Splitters]:
-    """Two, which are asked from the first block on."""
+    """Two processes, used from the first block on."""
     with Splitters(2) as splitters:
         splitters._n_texts = module.FEW
         yield splitters
@@ -71,7 +71,7 @@ def test_each_block_gets_its_own_answer_from_any_thread(processes: Splitters) ->
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda block: sentence_lines(block, TextSettings(), processes.split), blocks(60)))
     assert answers == [sentence_lines(block, TextSettings()) for block in blocks(60)]
-    assert processes.n_processes == 2  # of four threads, two had none
+    assert processes.n_processes == 2  # two of the four threads had none
 
 
 def test_a_few_blocks_or_one_thread_start_no_process() -> None:
@@ -163,7 +163,7 @@ def _runs(process: int) -> bool:
 
 
 def test_a_process_needs_nothing_but_the_splitter() -> None:
-    """It would start four times as slowly with NumPy."""
+    """With NumPy, it would take four times as long to start."""
     code = module.CODE.replace("answer()", "print(*sys.modules)")
     run = subprocess.run(
         [sys.executable, "-P", "-c", code, str(module.PACKAGE)], capture_output=True, text=True, check=True

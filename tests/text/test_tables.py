@@ -35,7 +35,7 @@ def read(inputs: object, **options: Any) -> str:
     if corpus.total_bytes is not None:
         assert sum(block.n_source_bytes for block in blocks) == corpus.total_bytes
     text = b"".join(corpus.lines(block).text for block in blocks).decode()
-    return re.sub(r"\n{3,}", "\n\n", text.replace(" \n", "\n"))  # boundaries in a row are one
+    return re.sub(r"\n{3,}", "\n\n", text.replace(" \n", "\n"))  # repeated boundaries count once
 
 
 def write(folder: Path, ending: str, rows: list[str], column: str = "text") -> Path:
@@ -80,7 +80,7 @@ def test_the_layout_of_every_kind_of_table_is_seen_by_its_first_rows(tmp_path: P
         (['"a\ttab"', "no"], ["a\ttab", "no"]),
         (['"a\nline"', 'says "hi"'], ["a\nline", 'says "hi"']),
         (['"a ""quoted"" word"', "no"], ['a "quoted" word', "no"]),
-        (['"a\nline" and', "no"], None),  # a mark that closes nothing: the line is one of too few cells
+        (['"a\nline" and', "no"], None),  # an unmatched quote: the line has too few cells
     ],
 )
 def test_tab_separated_is_quoted_where_it_must_be(tmp_path: Path, rows: list[str], expected: list[str] | None) -> None:
@@ -244,7 +244,7 @@ print(sum(len(text) for text, in rows))
 
 @pytest.mark.parametrize("kind", ["string", "dictionary", "list", "delta"])
 def test_repeated_texts_take_no_more_memory_than_one(tmp_path: Path, kind: str) -> None:
-    """65 GB in a kilobyte: the text stands there once. An honest table of repeated long texts looks the same."""
+    """65 GB in a kilobyte: the text is stored once. A legitimate table of repeated long texts looks the same."""
     text, n = "a b " * 250_000, 65_536
     path = tmp_path / "a.parquet"
     if kind in ("dictionary", "list"):
@@ -271,7 +271,7 @@ def test_a_record_larger_than_memory_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "a.parquet")
 
 
-LINES = b"a b\n" * (15 << 18)  # 15 MB, which a cell may have
+LINES = b"a b\n" * (15 << 18)  # 15 MB, allowed in a cell
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_several_columns_are_joined_as_paragraphs(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no column 'author'; it has 'title', 'body': choose one with"):
             cells(tmp_path / f"a.{ending}", "title,author")
     (tmp_path / "b.csv").write_text('"title,body",title,body\nx,y,z\n')
-    assert cells(tmp_path / "b.csv", "title,body") == ["x"]  # a column of that very name comes first
+    assert cells(tmp_path / "b.csv", "title,body") == ["x"]  # a column with exactly that name comes first
 
 
 def test_nested_records_by_a_path(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_a_json_file_may_be_one_array(tmp_path: Path) -> None:
         for content in (json.dumps(rows, indent=indent), "\n".join(json.dumps(row, indent=indent) for row in rows)):
             file.write_text(content)
             assert cells(file) == [row["text"] for row in rows]
-            pieces = (content[i : i + 777].encode() for i in range(0, len(content), 777))  # elements go on in the next
+            pieces = (content[i : i + 777].encode() for i in range(0, len(content), 777))  # elements span two pieces
             lines = b"".join(json_files._element_lines(pieces, file)).splitlines()
             assert [json.loads(line) for line in lines] == rows
     file.write_text("[]")
@@ -398,7 +398,7 @@ def test_a_quotation_mark_that_is_never_closed(tmp_path: Path) -> None:
             cells(file)
     file.write_text('id,text\n1,a 5" disk\n2,"b\nc"\n\n')
     assert cells(file) == ['a 5" disk', "b\nc"]
-    file.write_text('id,text\n1,"a\n"b')  # closed, and the cell goes on
+    file.write_text('id,text\n1,"a\n"b')  # closed, and the cell continues
     assert cells(file) == ["a\nb"]
 
 
@@ -422,7 +422,7 @@ def test_tables_as_other_programs_write_them(tmp_path: Path, name: str, content:
     assert cells(tmp_path / name) == expected
 
 
-def test_parquet_through_lists_and_beside_maps(tmp_path: Path) -> None:
+def test_parquet_through_lists_and_next_to_maps(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     talks = [[{"who": "a", "said": "hi"}, {"who": "b", "said": None}, {"who": "c", "said": "bye"}], None, []]
     deep = [{"list": [{"said": ["x", "y"]}, {"said": ["z"]}]}, {"list": None}, None]
@@ -437,7 +437,7 @@ def test_parquet_through_lists_and_beside_maps(tmp_path: Path) -> None:
         cells(file, "talk")
 
 
-def test_one_object_with_many_texts_is_one_record_and_that_is_said(tmp_path: Path) -> None:
+def test_one_object_with_many_texts_is_reported_as_one_record(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"n": 2, "data": [{"text": "a"}, {"text": "b"}]}')
     reader = RowReader(tmp_path / "a.json", TextSettings(text_column="data.text"))
     assert list(reader.texts()) == ["a\nb"]

@@ -1,4 +1,4 @@
-"""Kernels compiled in another process: the same ones, and nothing is lost without it."""
+"""Kernels compiled in another process: the same kernels, and nothing is lost without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the size of the text decides where nobody says otherwise: min_count, epochs, the rate of `--init`."""
+"""Settings that the size of the text decides by default: min_count, epochs, the rate of `--init`."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def stream(text: Path) -> Stream:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What `train` says on standard error."""
+    """What `train` prints on standard error."""
     main(["train", *arguments])
     return capsys.readouterr().err
 
 
 def model_bytes(folder: str) -> dict[str, bytes]:
-    """The files of a model; its card names the folder, the log has times."""
+    """The files of a model, except those with the folder's name (the card) or times (the log)."""
     files = (path for path in Path(folder).iterdir() if path.suffix in (".safetensors", ".json", ".txt"))
     return {path.name: path.read_bytes() for path in files}
 
@@ -143,7 +143,7 @@ def test_a_word_is_no_number(text: Path, capsys: pytest.CaptureFixture[str]) -> 
 # epochs and the rate
 
 
-def test_what_is_said_and_what_wins(stream: Stream, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_reported_and_what_wins(stream: Stream, capsys: pytest.CaptureFixture[str]) -> None:
     dry = ["stream", "--dry-run", *SMALL]
     for option in ([], ["--epochs", "auto"]):
         error = said(capsys, *dry, *option)
@@ -181,7 +181,7 @@ def test_little_text_names_other_ways(
 
 
 def test_models_of_other_languages(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The pretrained model is not recommended for Turkish, and starting from it is remarked on."""
+    """The pretrained model is not recommended for Turkish, and starting from it prints a remark."""
     assert load().info.language == PRETRAINED_LANGUAGE
     for language in ("tr", "en"):
         prepare(text, output=language, min_count=None, text=TextSettings(layout="sentences", language=language))
@@ -237,7 +237,7 @@ def test_a_file_of_vectors_takes_the_rate_of_a_new_model(stream: Stream) -> None
 
 
 class Crash(Callback):
-    """Breaks off as a crash would."""
+    """Stops as a crash would."""
 
     every = 20
 
@@ -255,7 +255,7 @@ def test_auto_gives_the_bytes_of_its_numbers(text: Path) -> None:
     assert model_bytes("auto") == model_bytes("said") == model_bytes("two")
 
 
-def test_an_interrupted_run_with_auto_goes_on(stream: Stream) -> None:
+def test_an_interrupted_run_with_auto_resumes(stream: Stream) -> None:
     main(["train", "stream", "-o", "whole", *SMALL])
     recipe = SiameseCBOW(dim=8, batch_size=16, run_length=2, subsample=0, epochs=20)
     with pytest.raises(RuntimeError, match="crash"):

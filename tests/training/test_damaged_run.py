@@ -1,4 +1,4 @@
-"""Unfinished runs that are damaged, shared or stopped late: one clear line, and always a way on."""
+"""Unfinished runs that are damaged, shared or stopped late: one clear line, and always a way to continue."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def expected(stream_path: Path) -> np.ndarray:
 
 
 class StopAfter(Callback):
-    """Has the process get a signal."""
+    """Sends the process a signal."""
 
     every = 20
 
@@ -89,7 +89,7 @@ def test_a_signal_after_the_last_batch_loses_nothing(
     assert np.array_equal(load(tmp_path / "m").vectors, expected)
 
 
-def test_a_second_writer_is_told(
+def test_a_second_writer_gets_an_error(
     model: Path, stream_path: Path, expected: np.ndarray, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with one_writer(model):

@@ -1,4 +1,4 @@
-"""Going on with a model on other text: no word is lost, and nothing is done to its rows twice."""
+"""Continuing a model on other text: no word is lost, and its rows are never finished twice."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Heard:
 
 
 def test_words_that_the_tokenizers_cut_otherwise_start_from_their_pieces(tmp_path: Path) -> None:
-    """By rule 1 C++ is c; by rule 2, which new streams have, it is a word of its own, and must not start at random."""
+    """Rule 1 turns C++ into c; under rule 2, used by new streams, it is one word and must not start at random."""
     words = ["c", "net", "the", "v2", "19.0"]
     rows = np.random.default_rng(1).standard_normal((len(words), 16)).astype(np.float32)
     Model(Vocabulary.of_words(words), rows, Tokenizer(punctuation=False, rule=1)).save(tmp_path / "old")
@@ -148,7 +148,7 @@ def test_common_directions_are_taken_out_once(old: Path) -> None:
 
 
 def test_words_of_a_stem_start_from_what_they_have_in_common():
-    vectors = np.full((4, 2), 9, np.float32)  # words 0 1 2, and the row that all of them share
+    vectors = np.full((4, 2), 9, np.float32)  # words 0 1 2, and their shared row
     stems = Stems(np.array([3, 3, 3], np.int32), 1)
     vectors[2] = 0
     stems.unfold([0, 1], np.array([[4, 0], [6, 2]], np.float32), vectors)
@@ -156,7 +156,7 @@ def test_words_of_a_stem_start_from_what_they_have_in_common():
     np.testing.assert_array_equal(stems.fold(vectors), [[4, 0], [6, 2], [5, 1]])
 
 
-def test_a_new_form_of_a_known_word_starts_beside_it(tmp_path: Path) -> None:
+def test_a_new_form_of_a_known_word_starts_near_it(tmp_path: Path) -> None:
     words = Vocabulary.of_counts({"walk": 9, "walks": 5, "house": 3})
     rows = np.random.default_rng(0).normal(size=(3, 16)).astype(np.float32)
     Model(words, rows).save(tmp_path / "start")

@@ -1,4 +1,4 @@
-"""Normal numbers on several threads: those of NumPy's generator, wherever stretches begin."""
+"""Normal numbers drawn on several threads: the same as NumPy's generator, wherever stretches begin."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_bit_is_numpys(key: int, n: int) -> None:
 
 
 def test_stretches_that_begin_inside_a_number_fall_into_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "STRETCH", 64)  # of 3,000 begins, some thirty are wrong, also several in a row
+    monkeypatch.setattr(state, "STRETCH", 64)  # some thirty of 3,000 starts are wrong, sometimes several in a row
     wrong = []
     in_step = state._in_step
 

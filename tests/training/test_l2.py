@@ -1,4 +1,4 @@
-"""L2 towards the start: rows that are not told to move stay where they were, as Wieting et al. have it."""
+"""L2 towards the start: rows without updates stay where they were, as in Wieting et al."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_the_start_pulls() -> None:
     stream = Stream.of_words(DOCUMENTS)
     free, near = moved(stream), moved(stream, l2=5.0, l2_towards="start")
     assert 0 < near < 0.5 * free
-    assert moved(stream, l2=5.0) > near  # towards zero is elsewhere
+    assert moved(stream, l2=5.0) > near  # zero lies elsewhere
     assert moved(stream, l2=0.0, l2_towards="start") == free
 
 
-def test_a_run_that_goes_on_knows_its_start(tmp_path: Path) -> None:
+def test_a_resumed_run_knows_its_start(tmp_path: Path) -> None:
     stream = Stream.of_words(DOCUMENTS)
     recipe = sc.SiameseCBOW(**{**RECIPE.settings(), "l2": 1.0, "l2_towards": "start", "epochs": 3})  # type: ignore[arg-type]
     plan = plan_of(recipe, stream)

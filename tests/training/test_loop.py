@@ -1,4 +1,4 @@
-"""Training from end to end on small worlds: it learns, gives the same bytes, stops and goes on, says what it does."""
+"""End-to-end training on small worlds: it learns, gives the same bytes, stops and resumes, and reports its progress."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ N_TOPICS, WORDS_OF_TOPIC = 6, 12
 
 
 def topics(kind: str = "text", n_documents: int = 150, seed: int = 0) -> Stream:
-    """Documents that keep to one topic each: words of one topic should end up near each other."""
+    """Documents on one topic each: words of one topic should end up near each other."""
     rng = np.random.default_rng(seed)
     documents = []
     for _ in range(n_documents):
@@ -43,7 +43,7 @@ def topics(kind: str = "text", n_documents: int = 150, seed: int = 0) -> Stream:
 
 
 STREAM = topics()
-# Letters say nothing in the words of these texts, so nothing is drawn towards them.
+# The letters of these words mean nothing, so spelling is off.
 SMALL = {"dim": 16, "batch_size": 24, "subsample": 0.01, "epochs": 3, "spelling": 0.0}
 RECIPES = {
     "contrastive": SiameseCBOW(**SMALL),
@@ -72,7 +72,7 @@ def digest(run: Run) -> str:
 
 
 def separation(vectors: np.ndarray, stream: Stream) -> float:
-    """Mean cosine inside topics minus between topics."""
+    """Mean cosine within topics minus mean cosine between topics."""
     words = [word for word in stream.vocabulary.words if word.startswith("t") and "w" in word]
     rows = vectors[[stream.vocabulary.index[word] for word in words]]
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -91,7 +91,7 @@ def test_words_of_a_topic_end_up_near_each_other(name):
 
 
 def test_weights_of_words_are_folded_into_the_rows():
-    """So that the plain mean of a saved model is the weighted mean that was learnt from."""
+    """The plain mean of a saved model is the weighted mean that it was trained with."""
     plain = {"idf_power": 0.0, "length_power": 1.0, "common_directions": 0}
     run = train(plan_of(replace(RECIPES["logistic, weighted words"], **plain), STREAM), threads=1)
     weights = information(STREAM.vocabulary.counts).astype(np.float32)
@@ -221,7 +221,7 @@ class Notes:
         self.lines.append(message)
 
 
-def test_progress_counts_words_and_long_sentences_are_said():
+def test_progress_counts_words_and_long_sentences_are_reported():
     notes = Notes()
     run = train(plan_of(replace(RECIPES["contrastive"], max_tokens=4), STREAM), progress=notes)
     assert notes.amount == run.state.counters.words == 3 * STREAM.n_tokens
@@ -283,7 +283,7 @@ def test_info_tells_where_a_model_comes_from():
     assert model.info["trained"] == {"epochs": 3, "examples": 3 * STREAM.n_sentences, "words": 3 * STREAM.n_tokens}
 
 
-def test_a_tiny_stream_without_anything_to_compare_is_refused_in_words():
+def test_a_tiny_stream_without_anything_to_compare_is_refused():
     stream = Stream.of_words([[["a"], ["b"], ["c"]]])
     with pytest.raises(SettingsError, match="no training example in epoch 0"):
         SiameseCBOW.paper(negatives=2, dim=4, negatives_from="batch", run_length=2, batch_size=2).train(stream)

@@ -1,4 +1,4 @@
-"""Numbers at the edge: every training ends in vectors that are numbers, or in an error that says what to change."""
+"""Extreme numbers: every training run ends in vectors of finite numbers, or in an error that says what to change."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_largest_seed_is_its_own(stream: Stream) -> None:
     assert not np.array_equal(first, last)
 
 
-def test_too_little_memory_is_said(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_reported(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(shape: tuple[int, ...]) -> None:
         raise MemoryError("Unable to allocate 9 TiB")
 

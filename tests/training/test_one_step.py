@@ -1,4 +1,4 @@
-"""From text to a model in one step: what may be given, what is kept, and going on after anything."""
+"""From text to a model in one step: accepted inputs, what is kept, and resuming after any interruption."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def arguments(*text: str, output: str = "model", dim: int = 8) -> list[str]:
 
 
 def refused(call: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command says that ends with code 2."""
+    """The message of a command that ends with exit code 2."""
     with pytest.raises(SystemExit) as stopped:
         main(call)
     assert stopped.value.code == 2
@@ -89,7 +89,7 @@ def test_texts_are_documents_of_their_own(folder: Path) -> None:
         assert mix.streams[0].n_documents == len(STORIES)
 
 
-def test_lines_that_follow_one_another_are_said_to(folder: Path) -> None:
+def test_consecutive_lines_must_be_declared_as_such(folder: Path) -> None:
     lines = ["The cat sat.", "It slept.", "", "The dog ran.", "It sat."]
     assert mix_of(Texts(lines), min_count=1).streams[0].n_documents == 2
     (folder / "lines.txt").write_text("\n".join(lines))
@@ -141,10 +141,10 @@ def test_a_recipe_trains_on_text_as_on_its_stream(folder: Path) -> None:
     )
 
 
-# By the command
+# With the command
 
 
-def test_the_stream_is_kept_said_and_used_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_stream_is_kept_reported_and_used_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments("books"))
     out, err = capsys.readouterr()
     assert out == "model\n"
@@ -161,7 +161,7 @@ def test_the_stream_is_kept_said_and_used_again(folder: Path, capsys: pytest.Cap
     assert Path("other/model.safetensors").read_bytes() == Path("model/model.safetensors").read_bytes()
 
 
-def test_other_text_or_settings_replace_nothing_unless_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_text_or_settings_replace_nothing_by_default(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments("books"))
     model = Path("model/model.safetensors").read_bytes()
     said = refused([*arguments("books"), "--min-count", "3"], capsys)
@@ -173,11 +173,11 @@ def test_other_text_or_settings_replace_nothing_unless_told(folder: Path, capsys
     assert "stream: model@stream" in capsys.readouterr().err
     assert Path("model/model.safetensors").read_bytes() != model
     made = Path("model@stream/stream.json").stat().st_mtime_ns
-    main([*arguments("books"), "--restart"])  # the model anew, of the same stream
+    main([*arguments("books"), "--restart"])  # a new model from the same stream
     assert Path("model@stream/stream.json").stat().st_mtime_ns == made
 
 
-def test_what_is_neither_text_nor_stream_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_input_that_is_neither_text_nor_stream_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments("books"))
     assert "model is a model, not text or a stream; to continue" in refused(arguments("model", output="b"), capsys)
     assert "model@stream is a stream but books is text" in refused(arguments("model@stream", "books"), capsys)
@@ -189,7 +189,7 @@ def test_what_is_neither_text_nor_stream_is_told(folder: Path, capsys: pytest.Ca
     Path("taken").mkdir()
     Path("taken/thesis.txt").write_text("mine")
     assert "thesis.txt" in refused(arguments("books", output="taken"), capsys)
-    assert not Path("taken@stream").exists()  # before any work
+    assert not Path("taken@stream").exists()  # refused before any work
     assert not Path("b").exists()
 
 
@@ -215,7 +215,7 @@ def test_standard_input_is_compared_by_what_it_becomes(
 
 
 @pytest.mark.slow
-def test_a_killed_command_goes_on_and_ends_with_the_same_bytes(tmp_path: Path) -> None:
+def test_a_killed_command_resumes_and_ends_with_the_same_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     words = [" ".join(f"w{i}" for i in rng.zipf(1.3, 9) % 2000).capitalize() + "." for _ in range(40_000)]
     text = tmp_path / "text.txt"

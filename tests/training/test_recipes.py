@@ -1,4 +1,4 @@
-"""Recipes: settings that make no sense are refused before any work, and files give back what was written."""
+"""Recipes: senseless settings are refused before any work, and files give back what was written."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_path_to_start_from_is_kept_as_text():
 
 
 def test_one_field_says_all_of_an_option():
-    """A new field is checked and is an option of the command, with its help: nothing else has to be touched."""
+    """A new field is validated and becomes a command option with help, without changes elsewhere."""
 
     @dataclasses.dataclass(frozen=True)
     class Longer:
@@ -229,7 +229,7 @@ def test_options_have_names():
         SiameseCBOW(postprocess={"componets": 1})
     with pytest.raises(SettingsError, match="unknown option '5'"):
         SiameseCBOW(postprocess={5: 1})
-    assert "dim: 'int' = 300" in str(inspect.signature(SiameseCBOW))  # what editors and notebooks show
+    assert "dim: 'int' = 300" in str(inspect.signature(SiameseCBOW))  # shown by editors and notebooks
 
 
 @pytest.mark.parametrize(

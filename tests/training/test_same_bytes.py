@@ -1,9 +1,9 @@
-"""The same recipe on the same text gives the same model as every version before, byte for byte.
+"""The same recipe on the same text gives the same model as every earlier version, byte for byte.
 
-`same_bytes.json` holds, for each training, a few numbers of the model, which any machine must come near, and a hash of
-all its bytes. Compilers sum in an order that suits the processor, so a hash belongs to a processor and a compiler.
-Trainings of one epoch have the bytes of 0.1.0, but for "spelled", whose last step is newer; those of several were made
-anew when epochs began to cut runs in turn.
+For each training run, `same_bytes.json` holds a few numbers of the model, which any machine must come near, and a hash
+of all its bytes. Compilers order sums to suit the processor, so a hash belongs to one processor and one compiler. Runs
+of one epoch have the bytes of 0.1.0, except "spelled", whose last step is newer; runs of several epochs were recorded
+again when epochs began to cut runs at different offsets.
 
     python tests/training/test_same_bytes.py     adds the hashes of this machine (and every number, if the file is gone)
 """
@@ -55,7 +55,7 @@ def numbers(seed: int) -> Iterator[int]:
 
 @cache
 def stream() -> sc.Stream:
-    """Sixty documents of forty sentences about a few things each; words have endings, so that stems are shared."""
+    """Sixty documents of forty sentences, each about a few things; words have endings, so stems are shared."""
     draw = numbers(1)
     stems = ["".join("bdfgklmnprst"[next(draw) % 12] + "aeiou"[next(draw) % 5] for _ in range(3)) for _ in range(300)]
     endings = ["", "s", "ed", "ing"]
@@ -78,13 +78,13 @@ def digest(array: np.ndarray[Any, Any]) -> str:
 
 
 def sample(vectors: np.ndarray[Any, Any]) -> list[float]:
-    """Eight numbers spread over the matrix."""
+    """Eight numbers from across the matrix."""
     flat = vectors.reshape(-1)
     return [float(flat[i]) for i in np.linspace(0, flat.size - 1, 8).astype(int)]
 
 
 def machine() -> str:
-    """What decides the order of sums: the processor, and the compiler."""
+    """What decides the order of sums: the processor and the compiler."""
     import llvmlite
     import numba
     from llvmlite import binding

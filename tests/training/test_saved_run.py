@@ -59,7 +59,7 @@ def folder_hash(folder: Path) -> dict[str, str]:
 
 
 class StopAfter(Callback):
-    """Breaks off as a crash would, without a checkpoint of its own."""
+    """Stops as a crash would, without a checkpoint of its own."""
 
     def __init__(self, step: int) -> None:
         self.every = step
@@ -78,7 +78,7 @@ def test_the_folder_when_all_is_done(stream: Stream, tmp_path: Path, expected: d
 
 
 @pytest.mark.parametrize("step", [100, 400])
-def test_after_a_crash_it_goes_on(stream: Stream, tmp_path: Path, expected: dict[str, str], step: int) -> None:
+def test_after_a_crash_it_resumes(stream: Stream, tmp_path: Path, expected: dict[str, str], step: int) -> None:
     with pytest.raises(RuntimeError, match="crash"):
         train_into(tmp_path / "model", RECIPE, stream, saving=OFTEN, callbacks=[StopAfter(step)])
     assert len(list((tmp_path / "model" / "training").glob("checkpoint-*"))) <= 2
@@ -87,8 +87,8 @@ def test_after_a_crash_it_goes_on(stream: Stream, tmp_path: Path, expected: dict
 
 
 @pytest.mark.slow
-def test_after_kill_9_it_goes_on(stream: Stream, stream_path: Path, tmp_path: Path) -> None:
-    """Killed four times, each time a random moment after it has got further, then left alone."""
+def test_after_kill_9_it_resumes(stream: Stream, stream_path: Path, tmp_path: Path) -> None:
+    """Killed four times, each at a random moment after some progress, then left alone."""
     recipe = SiameseCBOW(dim=16, epochs=40, batch_size=32, seed=7)
     train_into(tmp_path / "whole", recipe, stream)
     code = (
@@ -184,7 +184,7 @@ OLD_RECIPE = SiameseCBOW(dim=4, epochs=3, batch_size=16, seed=3, subsample=0.0)
 
 
 def old_run(folder: Path) -> Path:
-    """A run that version 0.1.0 began and left after batch 25 of 39."""
+    """A run that version 0.1.0 started and left after batch 25 of 39."""
     shutil.copytree(Path(__file__).with_name("run_of_0_1_0"), folder / "training")
     return folder
 
@@ -198,7 +198,7 @@ def old_stream() -> Stream:
     return Stream.of_words(documents)
 
 
-def test_a_run_of_version_0_1_0_goes_on(tmp_path: Path) -> None:
+def test_a_run_of_version_0_1_0_resumes(tmp_path: Path) -> None:
     steps: list[int] = []
 
     class Watch(Callback):
@@ -212,7 +212,7 @@ def test_a_run_of_version_0_1_0_goes_on(tmp_path: Path) -> None:
     whole = train(drawn).model()
     train_into(tmp_path / "new", OLD_RECIPE, old_stream())
     assert steps == list(range(26, 40))
-    np.testing.assert_allclose(resumed.vectors, whole.vectors, rtol=1e-3, atol=1e-5)  # another machine began it
+    np.testing.assert_allclose(resumed.vectors, whole.vectors, rtol=1e-3, atol=1e-5)  # another machine started it
     assert resumed.info == whole.info
     logs = [read_log(tmp_path / name / "training.jsonl") for name in ("old", "new")]
     assert [line.keys() for line in logs[0]] == [line.keys() for line in logs[1]]
@@ -244,7 +244,7 @@ def test_a_run_of_another_version_is_refused(tmp_path: Path, name: str, content:
 def test_a_damaged_run_can_be_thrown_away_and_nothing_else(tmp_path: Path) -> None:
     folder = old_run(tmp_path / "model")
     (folder / "training" / "run.json").unlink()
-    (folder / "training" / ".run.json.abcdefgh.tmp").mkdir()  # killed while it was written
+    (folder / "training" / ".run.json.abcdefgh.tmp").mkdir()  # killed while writing it
     with pytest.raises(FormatError, match="add --restart"):
         train_into(folder, OLD_RECIPE, old_stream())
     (folder / "training" / "photo.jpg").write_text("x")
@@ -344,7 +344,7 @@ def test_the_command(stream_path: Path, tmp_path: Path, capsys: pytest.CaptureFi
         assert not (tmp_path / "other").exists(), bad
 
 
-def test_two_at_once_are_told_and_a_run_that_had_no_room_to_begin_begins(tmp_path: Path) -> None:
+def test_two_at_once_get_an_error_and_a_run_that_had_no_room_starts_later(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     with one_writer(folder), pytest.raises(InputError, match="another process is writing"):
         train_into(folder, OLD_RECIPE, old_stream())

@@ -1,4 +1,4 @@
-"""Words of one stem share a row while they learn; the model has one row a word again, and words their weights."""
+"""Words of one stem share a row during training; the finished model has one row per word, and words have weights."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_step_moves_own_and_shared_rows_by_the_gradient_of_the_definition():
     )  # fmt: skip
     assert report.loss[0] / report.examples[0] == pytest.approx(loss, rel=1e-4)
     np.testing.assert_allclose(before - vectors[:, :DIM], left + right, atol=1e-5)
-    # What the kernels saw is the model that comes out: cosines of means of folded rows.
+    # The kernels see the model that comes out: cosines of means of folded rows.
     folded = Stems(shared, n_shared).fold(before)
     for sentence, rows in zip(words, both, strict=True):
         np.testing.assert_allclose(folded[sentence].sum(axis=0), before[rows].sum(axis=0))
@@ -192,6 +192,6 @@ def test_common_directions_are_gone_and_all_else_stays(n, seed):
     vectors, counts = rng.normal(size=(30, 6)).astype(np.float32), rng.integers(1, 1000, 30)
     recipe = SiameseCBOW(idf_power=0, length_power=1, common_directions=n)
     after = finished(recipe, vectors.copy(), counts)
-    taken = common_directions(vectors, counts, min(n, 5))  # one is always left
+    taken = common_directions(vectors, counts, min(n, 5))  # one direction always remains
     np.testing.assert_allclose(after @ taken.T, 0, atol=1e-5)
     np.testing.assert_allclose(after, vectors - vectors @ taken.T @ taken, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Adapting to texts of one kind: the same as the steps written out, undone, in evaluation, on the command line."""
+"""Adapting to texts of one kind: equal to the steps written out, undone, in evaluation, on the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def model() -> Model:
 
 
 def written_out(model: Model, texts: list[str]) -> Any:
-    """The vectors of the texts by the formulas of the docs, a text after another."""
+    """The vectors of the texts by the formulas in the docs, one text after another."""
     shares = model.vocabulary.counts / model.vocabulary.counts.sum()
     counts = np.zeros(N_WORDS)
     known = [[WORDS.index(word) for word in text.split() if word in WORDS] for text in texts]
@@ -85,7 +85,7 @@ def test_weights_fall_with_the_share_in_the_texts(pairs: list[tuple[int, int]]) 
 
 
 def test_weights_of_an_example() -> None:
-    shares, counts = np.array([0.001, 0.999]), np.array([1990, 8010])  # with 10,000 known before: 1 in 10
+    shares, counts = np.array([0.001, 0.999]), np.array([1990, 8010])  # with a prior of 10,000: 1 in 10
     assert word_weights(shares, counts)[0] == pytest.approx((np.log(11) / np.log(1001)) ** 0.5)
     assert shares_of(np.zeros(3, np.int64)) is None
 
@@ -127,14 +127,14 @@ def test_undone_saved_and_done_again(model: Model, tmp_path: Path) -> None:
 
 
 def test_unknown_words_are_undone_too(model: Model) -> None:
-    """Fitted to other rows than those of the model, as those of a model that was made smaller since are."""
+    """Their vectors were fitted to other rows than the model's, as in a model that was compressed since."""
     words = Vocabulary([*WORDS[:-1], "playful"], model.vocabulary.counts)
     other = Model(words, 3 * model.vectors, info={"unknown_words": "ngrams"})
     given = Model(words, model.vectors, info={"unknown_words": "ngrams"}, ngrams=other.ngrams)
     undone = given.adapt(TEXTS).without_postprocessing()
     a, b = given.encode("playfully"), undone.encode("playfully")
-    assert given.similarity(a, b) > 0.9  # numbers of few bits, rounded twice
-    assert np.linalg.norm(b) == pytest.approx(np.linalg.norm(a), rel=0.1)  # fitted anew: a third
+    assert given.similarity(a, b) > 0.9  # low-bit numbers, rounded twice
+    assert np.linalg.norm(b) == pytest.approx(np.linalg.norm(a), rel=0.1)  # refitted, it would be a third
 
 
 def test_the_same_bytes_whatever_the_texts_come_as(model: Model) -> None:
@@ -189,7 +189,7 @@ def test_a_sample_of_many_texts() -> None:
     assert len(set(chosen)) == 100
     assert chosen == some_of(iter(texts), most=100) != some_of(texts, most=100, seed=2)
     drawn = np.mean([int(text) for seed in range(30) for text in some_of(texts, most=100, seed=seed)])
-    assert 450 < drawn < 550  # of any place in the input alike
+    assert 450 < drawn < 550  # drawn evenly from the whole input
 
 
 # evaluation
@@ -202,7 +202,7 @@ def pair_set(n: int = 40) -> PairSet:
 
 
 class OnlyVectors:
-    """Any other system: all that is known of it are vectors."""
+    """Any other system: only its vectors are known."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -302,7 +302,7 @@ def test_a_small_model_stays_small(model: Model, tmp_path: Path) -> None:
     options = (str(tmp_path / "texts.txt"), "--model", str(tmp_path / "model"), "-o")
     run(*options, str(tmp_path / "a"), "--dtype", "int4")
     assert load(tmp_path / "a").dtype == "int4"
-    run(*options, str(tmp_path / "b"))  # so that other libraries read it
+    run(*options, str(tmp_path / "b"))  # so that other libraries can read it
     assert load(tmp_path / "b").dtype == "int8"
     np.testing.assert_array_equal(load(tmp_path / "b").vectors, load(tmp_path / "a").vectors)
 

@@ -1,4 +1,4 @@
-"""Several models made one: what is kept, what evens out, and what doesn't fit together."""
+"""Several models combined into one: what is kept, what averages out, and what doesn't fit together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = [" ".join(f"w{i}" for i in row) for row in np.random.default_rng(0).inte
 
 
 def model(seed: int, *, scale: float = 1, noise: float = 1) -> Model:
-    """What all seeds agree on, and noise of their own, in a basis of their own."""
+    """What all seeds agree on plus noise of this seed, in a basis of its own."""
     rng = np.random.default_rng(seed)
     shared = np.random.default_rng(99).standard_normal((N_WORDS, DIM))
     basis = np.linalg.qr(rng.standard_normal((DIM, DIM)))[0]
@@ -97,7 +97,7 @@ def test_info_says_what_all_share_and_what_each_had_alone():
     assert info["combined"] == {"model 1": {"recipe": {"seed": 1}}, "model 2": {"recipe": {"seed": 2}}}
 
 
-def test_what_is_of_the_rows_of_the_parts_is_not_said_of_the_new_ones():
+def test_facts_about_the_rows_of_the_parts_are_dropped():
     made = [model(seed) for seed in (1, 2)]
     parts = [Model(part.vocabulary, part.vectors, info={"scores": {"all": 0.7}}) for part in made]
     combined = combine([part.compress("int8") for part in parts])

@@ -1,4 +1,4 @@
-"""Smaller models: what packing keeps, that packed and unpacked agree in every bit, that other libraries read them."""
+"""Smaller models: what packing keeps, packed and unpacked agree in every bit, other libraries can read them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_saved_with_four_bits_it_has_a_byte_per_number(tmp_path: Path) -> None:
     for flag, size in ((True, 4), (False, 7)):
         small.save(tmp_path / "m", int4=flag)
         assert load(tmp_path / "m").rows.codes.shape == (40, size)  # type: ignore[union-attr]
-    toy().save(tmp_path / "m", int4=True)  # of more bits: as it is
+    toy().save(tmp_path / "m", int4=True)  # has more bits: saved as it is
     assert load(tmp_path / "m").dtype == "float32"
 
 
@@ -127,7 +127,7 @@ def test_words_by_count() -> None:
     assert small.vocabulary.words[-1] == "w9"
     assert small.encode("w9").any()
     assert not small.encode("w10").any()
-    assert small.compress(words=4).dtype == "int8"  # packed rows are kept as they are
+    assert small.compress(words=4).dtype == "int8"  # packed rows stay packed
     np.testing.assert_array_equal(small.compress(words=4).vectors, small.vectors[:4])
 
 

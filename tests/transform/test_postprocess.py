@@ -1,4 +1,4 @@
-"""Post-processing against the same steps done to sentence vectors one by one, and undone again."""
+"""Post-processing against the same steps applied to sentence vectors one by one, and undone again."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_what_it_needs(model: Model, stream: Stream) -> None:
 
 @settings(max_examples=20)
 @given(st.sampled_from(sorted(STEPS)), st.integers(0, 99))
-def test_a_text_has_one_vector_whatever_stands_beside_it(name: str, seed: int) -> None:
+def test_a_vector_does_not_depend_on_the_other_texts(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     words = Vocabulary.of_counts({f"w{i}": int(n) for i, n in enumerate(rng.integers(1, 50, 12))})
     done = Model(words, rng.normal(size=(12, DIM)).astype(np.float32)).postprocess(**STEPS[name])
@@ -191,7 +191,7 @@ def test_train_does_it_in_the_end(stream: Stream) -> None:
     assert done.info["recipe"]["postprocess"] == {"components": 1}
 
 
-# what a training does in the end is the same thing
+# the finishing of a training run is the same operation
 
 END = {"idf_power": 1.0, "length_power": 0.5, "common_directions": 2}
 

@@ -46,7 +46,7 @@ def test_the_formula() -> None:
         if length:
             expected = (1 - share) * before[i] / length + share * spelled / np.linalg.norm(spelled)
             np.testing.assert_allclose(rows[i], expected * length / np.linalg.norm(expected), atol=1e-5)
-    assert not rows[4].any()  # a word that counts for nothing still does
+    assert not rows[4].any()  # a word without weight stays that way
 
 
 def test_frequent_words_stay_their_own() -> None:
@@ -74,7 +74,7 @@ def test_ngrams_and_keys_of_many_words(words: list[str]) -> None:
 DOCUMENTS = [[f"{'abc'[i % 3]}word{(i * k) % 5} other{k}".split() for k in range(4)] for i in range(30)]
 
 
-def test_a_training_ends_with_it_unless_it_goes_on_with_rows_of_others(tmp_path: Path) -> None:
+def test_training_ends_with_it_unless_it_started_from_other_rows(tmp_path: Path) -> None:
     stream = Stream.of_words(DOCUMENTS)
     plain = replace(RECIPE, spelling=0.0).train(stream)
     spelled, expected = RECIPE.train(stream), plain.vectors.copy()

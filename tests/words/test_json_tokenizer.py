@@ -1,4 +1,4 @@
-"""Tokenizers of other programs: one text has the same ids on both paths, whatever kind of tokens it is cut into."""
+"""Tokenizers of other programs: a text has the same ids on both paths, whatever its kind of tokens."""
 
 from __future__ import annotations
 

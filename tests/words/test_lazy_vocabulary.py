@@ -1,4 +1,4 @@
-"""A vocabulary that is cut late is the same as one that is cut at once."""
+"""A lazily parsed vocabulary equals one that is parsed at once."""
 
 from __future__ import annotations
 

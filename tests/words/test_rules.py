@@ -1,4 +1,4 @@
-"""The rule by which text is cut into words: stored with whatever was cut by it, and never mistaken for another."""
+"""The rule that splits text into words: stored with everything it has split, and never mistaken for another rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def small_model() -> sc.Model:
 
 
 def changed(path: Path, rule: Any) -> None:
-    """Gives a config.json or stream.json another rule; None takes it out, as 0.1.0 wrote none."""
+    """Sets another rule in a config.json or stream.json; None removes it, because 0.1.0 wrote none."""
     content = json.loads(path.read_text("utf-8"))
     settings = content["tokenizer"] if "tokenizer" in content else content["settings"]["tokenizer"]
     assert settings.pop("rule") == RULE
@@ -51,7 +51,7 @@ def test_a_rule_that_was_dropped_is_refused_with_what_to_install(monkeypatch: py
         Tokenizer.from_settings({})
 
 
-def test_every_rule_is_told_from_the_others() -> None:
+def test_every_rule_differs_from_the_others() -> None:
     for tokenizer in every_tokenizer():
         found = known_tokenizer(tokenizer.to_json([]))
         assert found is not None

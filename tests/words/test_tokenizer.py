@@ -23,7 +23,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 
 TOKENIZERS = [
     tokenizer
-    for tokenizer in every_tokenizer()  # a French one stands for all with elisions
+    for tokenizer in every_tokenizer()  # French represents all languages with elisions
     if tokenizer.language in ("", "fr", "tr") and (tokenizer.punctuation or not tokenizer.language)
 ]
 NAMES = [
@@ -31,7 +31,7 @@ NAMES = [
     for t in TOKENIZERS
 ]
 
-# Characters that decide something: apostrophes, points in numbers, marks, ideographs, odd lower cases, separators.
+# Characters that matter: apostrophes, points in numbers, marks, ideographs, unusual lower cases, separators.
 TRICKY_1 = "aZ09.,'’!-_ \t\r\x00\x1f\x85\xa0é̈ÉİΣςσßẞⅫ½²日のァーह्❤\ufe0f\u200d\ufffd\u2028😀𝔸𐐀"
 # Since rule 2: joiners, Hebrew, dots, syllables, flags, skin tones, new combining marks, Hangul parts, dotless i.
 TRICKY = TRICKY_1 + '@#+%:/"״׳אבַ·ʼIıcnetdlqu\u00ad\u200c\u0301\u0316\u1acc\u0899กเาิ์ขະເົກ្ខែမ္ျန့်🇩🇪🏽कि़ᄀ각'
@@ -41,7 +41,7 @@ texts = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=25).map("".join),
     st.text(max_size=40),
     st.text(st.characters(codec="ascii"), max_size=40),
-    st.lists(st.text(st.sampled_from("aZ09'é."), min_size=6, max_size=20), max_size=4).map(" ".join),  # eights of bytes
+    st.lists(st.text(st.sampled_from("aZ09'é."), min_size=6, max_size=20), max_size=4).map(" ".join),  # 8-byte blocks
 )
 
 
@@ -72,8 +72,8 @@ def scanned(tokenizer: Tokenizer, text: str, tmp_path_factory: pytest.TempPathFa
         ("👩\u200d💻👍🏽🇩🇪❤\ufe0f", ["👩", "💻", "👍", "🇩🇪", "❤"]),
         ("ธนาคารแห่งประเทศไทย", ["ธ", "นา", "คาร", "แห่ง", "ป", "ระ", "เทศ", "ไทย"]),
         ("ພາສາລາວ ភាសាខ្មែរ မြန်မာ", ["ພາ", "ສາ", "ລາວ", "ភា", "សា", "ខ្មែរ", "မြန်", "မာ"]),
-        ("เด็กๆ", ["เด็ก", "ๆ"]),  # a sign of repetition is no vowel of the letter before it
-        ("စီမံခန့်ခွဲမှု အမည်မသိ", ["စီ", "မံ", "ခန့်", "ခွဲ", "မှု", "အ", "မည်", "မ", "သိ"]),  # letters that nothing closes
+        ("เด็กๆ", ["เด็ก", "ๆ"]),  # a repetition sign is not a vowel of the letter before it
+        ("စီမံခန့်ခွဲမှု အမည်မသိ", ["စီ", "မံ", "ခန့်", "ခွဲ", "မှု", "အ", "မည်", "မ", "သိ"]),  # letters without a closing mark
         ("col·legi O‘zbek м’ята", ["col·legi", "o'zbek", "м'ята"]),
         ("\x00\ufffd \ud800", []),
         ("", []),
@@ -132,14 +132,14 @@ def fingerprint_of_rule(rule: int, tricky: str, table: list[str]) -> str:
 
 
 def test_rules_stay_what_they_were() -> None:
-    """Streams and models say by which rule they were cut. Other words for any text are another rule: see RULES."""
+    """Streams and models record the rule that split them. Any other splitting is another rule: see RULES."""
     table = Path(characters.__file__).with_name("unicode_tables.txt").read_text("ascii").splitlines()
     assert fingerprint_of_rule(1, TRICKY_1, table[:6]) == "dacce926305dd846038111007d3fd077"
     assert fingerprint_of_rule(2, TRICKY_1, table) == "41531b717197523e43ac4ccba1b89f61"
 
 
 def test_text_in_its_normal_form_stays_as_it_is() -> None:
-    """Only lines that need it are made anew: the others come back as they were, in the same memory."""
+    """Only lines that need it are rewritten; the others come back unchanged, in the same memory."""
     lines = as_lines(["plain", "größer", "e\u0301", "see https://x.org", "x"])
     assert normal_lines(lines, Tokenizer()).tobytes().decode() == "plain\ngrößer\né\nsee         x.org\nx\n"
     same = as_lines(["plain", "größer", "ein: Wort"] * 2000)
@@ -155,7 +155,7 @@ def test_the_normal_form_is_normal(text: str) -> None:
 
 
 def test_no_text_takes_long() -> None:
-    """Linear, or these would take hours."""
+    """If the time weren't linear, these would take hours."""
     for piece in ("a-", "a.", "a@", "a'", "เ", "+", "@a", "l'", "1.", "1,"):
         text = piece * 100_000
         assert len(Tokenizer(language="fr").words(text)) > 0
@@ -188,7 +188,7 @@ def test_every_code_point_is_cut_as_the_tokenizers_library_cuts_it(
     """Exhaustive: each code point between two letters, between two digits, and alone."""
     library = pytest.importorskip("tokenizers")
     theirs = library.Tokenizer.from_str(tokenizer.to_json([]))
-    # Beyond these, Unicode has assigned nothing or leaves it to private use; one in a hundred of the rest will do.
+    # Beyond these, Unicode has only unassigned and private-use code points; one in a hundred is enough.
     assigned = [*range(0xD800), *range(0xE000, 0x33480), *range(0xE0000, 0xE0200)]
     points = [chr(i) for i in [*assigned, *range(0x33480, characters.N_CODE_POINTS, 100)] if i != ord("\n")]
     for start in range(0, len(points), 10_000):
@@ -205,7 +205,7 @@ def test_ids_of_the_tokenizers_library() -> None:
     library = pytest.importorskip("tokenizers")
     theirs = library.Tokenizer.from_str(Tokenizer().to_json(["the", "cat"]))
     assert theirs.encode("The [UNK] cat", add_special_tokens=False).ids == [0, 2, 2, 2, 1]
-    # A corpus that comes tokenised may hold the word [UNK] itself.
+    # A corpus that is already tokenised may contain the word [UNK] itself.
     spelled = Tokenizer("whitespace", lowercase=False).to_json(["the", UNKNOWN])
     assert library.Tokenizer.from_str(spelled).encode("the [UNK] x").ids == [0, 1, 2]
 

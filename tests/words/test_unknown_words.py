@@ -1,4 +1,4 @@
-"""Unknown words: who they count as, on both paths, and how they are counted."""
+"""Unknown words: which words they count as, on both paths, and how they are counted."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def toy() -> Model:
     ("word", "expected"),
     [
         ("play", "play"),  # known
-        ("playful", "plays"),  # `play` is the longest beginning; of plays, play and player the most frequent
+        ("playful", "plays"),  # `play` is the longest prefix; plays is the most frequent of plays, play and player
         ("playerx", "player"),
-        ("playe", "player"),  # the known one may be longer
+        ("playe", "player"),  # the known word may be longer
         ("internationally", "international"),
         ("internat", None),  # five letters left over
         ("intern", None),
@@ -82,13 +82,13 @@ def test_against_the_plain_way(words: list[str], word: str) -> None:
 
 
 def plain_ids(vocabulary: Vocabulary, tokenizer: Tokenizer, texts: list[str]) -> tuple[list[int], list[int]]:
-    """What the scanner finds, in plain Python."""
+    """The ids that the scanner finds, in plain Python."""
     id_of = finder(vocabulary, "prefix")
     rows = [[i for i in map(id_of, tokenizer.words(text)) if i is not None] for text in texts]
     return list(itertools.chain.from_iterable(rows)), list(itertools.accumulate(map(len, rows), initial=0))
 
 
-# Few letters, so that beginnings meet; some that are folded, and some of two to four bytes.
+# Few letters, so that prefixes coincide; some are case-folded, some have two to four bytes.
 LETTERS = "abAé日😀İΣ'"
 
 
@@ -105,7 +105,7 @@ def test_the_scanner_finds_the_same_words(words: list[str], texts: list[str], ki
 
 
 def test_the_table_of_the_scanner_grows() -> None:
-    words = [f"{chr(97 + i % 26)}{i * 7919:06d}xyz" for i in range(2000)]  # few have a beginning in common
+    words = [f"{chr(97 + i % 26)}{i * 7919:06d}xyz" for i in range(2000)]  # few share a prefix
     vocabulary, tokenizer = Vocabulary.of_words(words), Tokenizer()
     texts = [word[:-2] + "qq" for word in words]
     ids, _ = Lookup(vocabulary, tokenizer, "prefix").ids(texts)
@@ -167,7 +167,7 @@ def test_the_card_says_what_unknown_words_count_as(tmp_path: Path, dtype: str) -
 
 
 def world(n: int = 60, dim: int = 200) -> Model:
-    """Words of two syllables; each row is the sum of those of its syllables."""
+    """Words of two syllables; each row is the sum of its syllables' rows."""
     rng = np.random.default_rng(1)
     syllables = ["ka", "lo", "mi", "nu", "pe", "ra", "so", "ti"]
     of = dict(zip(syllables, rng.standard_normal((8, dim)), strict=True))
@@ -180,7 +180,7 @@ def test_the_ngrams_of_a_word() -> None:
     assert len(ngrams("ab", 1024)) == 6
     assert ngrams("7", 1024) == [NONE] * 3
     assert sum(bucket == NONE for bucket in ngrams("kdoe77", 1024)) == 9  # e7 77 7> and so on
-    assert ngrams("x" * 1000, 64) == ngrams("x" * 999, 64)  # cut, and yet two words:
+    assert ngrams("x" * 1000, 64) == ngrams("x" * 999, 64)  # truncated, and yet two words:
     assert key_of("x" * 1000) != key_of("x" * 999)
     assert len(ngrams("x" * 1000, 64)) == 3 * CUT
     assert signs(1, 70).tolist() != signs(2, 70).tolist()
@@ -218,7 +218,7 @@ def test_rows_are_those_of_the_reference(seed: int, dim: int, n: int) -> None:
         own = buckets[starts[k] : starts[k + 1]]
         codes = codes_of_bytes(vectors.pairs[own[own >= 0]], dim).astype(np.int64)
         np.testing.assert_array_equal(out[k, :dim], compose(codes, len(own), int(keys[k]), 0.3, 0.2, 5.0))
-        if dim > 8:  # in one or two dimensions the two parts of a row may cancel out
+        if dim > 8:  # in one or two dimensions, the two parts of a row may cancel out
             assert np.linalg.norm(out[k, :dim]) == pytest.approx(5, rel=1e-4)
 
 
@@ -258,7 +258,7 @@ def test_means_with_rows_composed_on_the_way() -> None:
     rng, dim, n_texts = np.random.default_rng(5), 70, 60
     ngram_vectors = NGramVectors(rng.integers(0, 256, (16, 35), np.uint8), dim, 0.3, 0.2, 5.0)
     known = rng.standard_normal((50, dim), dtype=np.float32)
-    n_words = rng.integers(0, 2 * LATEST, len(known))  # more different words than are kept, and some that come again
+    n_words = rng.integers(0, 2 * LATEST, len(known))  # more distinct words than are kept, some repeated
     words = ["".join(map(chr, rng.integers(97, 100, rng.integers(1, 6)))) for _ in range(int(n_words.sum()))]
     texts = [list(part) for part in np.split(np.array(words), np.cumsum(n_words)[:-1])][:n_texts]
     flat = [word for text in texts for word in text]
@@ -298,7 +298,7 @@ def test_a_word_is_made_of_what_its_letters_say() -> None:
     assert np.linalg.norm(row) == pytest.approx(model.ngrams.length, rel=1e-4)
     assert "near" in model.made_of("somi")
     assert model.made_of("7") == "built from its letters; no known word is near"
-    # Two texts that share a name are alike, two codes are two, and no word is quite another.
+    # Two texts that share a name are similar, two codes differ, and no word equals another.
     assert model.similarity("kalo zyx", "nupe zyx") > model.similarity("kalo zyx", "nupe wvu") + 0.1
     assert model.similarity("2.19.0", "2.19.1") < 0.9
     assert model.similarity("kdoe77", "kdoe78") < 0.99

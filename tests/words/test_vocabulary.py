@@ -98,7 +98,7 @@ def test_tables_grow(tmp_path: Path) -> None:
 
 
 def test_forgetting_keeps_frequent_words_and_remaps_old_ids(tmp_path: Path) -> None:
-    """Rare strings without end: memory stays bounded, frequent words keep their exact counts and their ids."""
+    """An endless supply of rare strings: memory stays bounded, frequent words keep exact counts and ids."""
     counter = WordCounter(Tokenizer(), max_distinct=100, folder=tmp_path)
     scans = []
     for block in range(20):

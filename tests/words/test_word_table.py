@@ -1,4 +1,4 @@
-"""The tables of words in docs/prepare.md are what the tokenizer says."""
+"""The word tables in docs/prepare.md match the tokenizer."""
 
 from __future__ import annotations
 
