@@ -1,4 +1,4 @@
-"""What kind of character each code point is, and its lower case, from the table `unicode_tables.txt`.
+"""The kind of character that each code point is, and its lower case, from the table `unicode_tables.txt`.
 
 The table comes from the `tokenizers` library (`tools/unicode_tables.py`), not from Python: Python's Unicode version
 changes with the interpreter, and a model must split text the same way wherever it is loaded.
@@ -107,7 +107,7 @@ def kinds(*, words: bool, punctuation: bool, rule: int = 1) -> NDArray[np.uint8]
 
 @cache
 def replacements(lowercase: bool, words: bool, rule: int) -> dict[int, str]:
-    """What each character is written as, if that is another one; in the form that `str.translate` takes."""
+    """What each character is written as, if not as itself; in the form that `str.translate` takes."""
     table = dict(lower_cases()) if lowercase else {}
     if lowercase and rule > 1:
         del table[DOTTED_I]  # the normal form has none
@@ -167,7 +167,7 @@ def _strange() -> re.Pattern[str]:
 
 
 def composed(text: str) -> str:
-    """The text in NFC: e and an accent become é. What some Unicode version lacks stays as it is in all."""
+    """The text in NFC: e and an accent become é. Characters that some Unicode version lacks always stay as they are."""
     import unicodedata  # not needed for ASCII
 
     if unicodedata.is_normalized("NFC", text):
