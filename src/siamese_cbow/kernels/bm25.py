@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats
 
-# The usual values; on Cranfield and passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 are within .004.
+# The usual values; on Cranfield and on passages of Wikipedia, k1 from 1.2 to 2 and b from .5 to .9 score within .004.
 K1, B = 1.5, 0.75
 MOST = 255  # occurrences of a word in a row that count; an index stores no more
 
