@@ -44,7 +44,7 @@ HERE, SWAP = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux and RENAME_SWAP of ma
 
 
 def is_utf8(name: str) -> bool:
-    """Whether a file name is valid UTF-8; Python shows other bytes of a name as lone surrogates."""
+    """Whether a file name is valid UTF-8: `is_utf8("été")` -> True; Python shows other bytes as lone surrogates."""
     return not any("\udc80" <= letter <= "\udcff" for letter in name)
 
 
@@ -56,7 +56,10 @@ def written_by() -> dict[str, str]:
 
 
 def what_reads(content: object) -> str:
-    """The command that installs a version for a file of a newer format: the one that wrote it, if the file says so."""
+    """What to type for a file of a newer format: installs the version that wrote it, if the file names one.
+
+    `what_reads({})` -> "type pip install -U siamese-cbow"
+    """
     by = content.get("written_by") if isinstance(content, dict) else None
     writer = by.get("siamese-cbow") if isinstance(by, dict) else None
     if not isinstance(writer, str) or not re.fullmatch(r"\d[\w.+]{0,30}", writer):  # users will type it

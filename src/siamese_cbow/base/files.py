@@ -43,6 +43,8 @@ NEW, OLD = "new", "old"  # in the temporary folder: what is being written, and w
 def atomic_file(path: Path) -> Iterator[Path]:
     """A path to write to, which becomes `path` if the block succeeds and vanishes if it fails.
 
+    `with atomic_file(Path("a.txt")) as file: file.write_text("A cat.")`
+
     A pipe or a character device is written to once the block has succeeded.
     """
     with clear_disk_errors(path):
