@@ -12,7 +12,7 @@ In the order of the flow:
     encodings    the encoding of a text, and the text in UTF-8 [Decoding]
     chunks       bytes as text: cleaned, divided into whole lines, made valid UTF-8
     folders      the files of a folder, without hidden, ignored and binary ones
-    inputs       what was given: files, folders and globs, or the texts themselves
+    inputs       the inputs of a command: files, folders and globs, or the texts themselves
       [Texts, check_is_no_table, is_name, looks_like_name, no_text_remark]
     table_files  the cells of some columns of CSV and TSV
     parquet_files  the cells of some columns of Parquet, in bounded memory [arrow_cells]

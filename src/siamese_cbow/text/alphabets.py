@@ -84,6 +84,6 @@ def relative(data: bytes, encoding: str) -> str:
 
 
 def is_latin(data: bytes, encoding: str) -> bool:
-    """Whether most non-ASCII letters of `data` are Latin."""
+    """Whether most non-ASCII letters of `data` are Latin: `is_latin("Łódź".encode("cp1250"), "cp1250")` -> True."""
     letters = [letter for letter in data.decode(encoding, "replace").lower() if letter > "\x7f" and letter.isalpha()]
     return sum(letter <= "\u024f" for letter in letters) > 0.5 * len(letters)

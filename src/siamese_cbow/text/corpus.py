@@ -254,7 +254,7 @@ def piece_start(number: int) -> int:
 
 
 def n_pieces(n_bytes: int) -> int:
-    """The number of pieces in a file of this many bytes."""
+    """The number of pieces in a file of this many bytes: `n_pieces(5 << 20)` -> 2."""
     return 1 if n_bytes <= SAMPLE_BYTES else 1 - (SAMPLE_BYTES - n_bytes) // BLOCK_BYTES
 
 

@@ -147,7 +147,10 @@ class Decoder:
 
 
 def is_too_broken(n_broken: int, n_characters: int) -> bool:
-    """Whether so many characters are broken that the text must be in another encoding; a single one never is enough."""
+    """Whether so many characters are broken that the text must be in another encoding; one alone is never enough.
+
+    `is_too_broken(1, 10)` -> False; `is_too_broken(2, 10)` -> True
+    """
     return n_broken > max(1, MOST_BROKEN * n_characters)
 
 
@@ -165,14 +168,14 @@ def broken_error(name: str, n_broken: int, n_characters: int, encoding: str, sam
 
 
 def _utf8_counts(samples: Sequence[bytes]) -> tuple[int, int, int]:
-    """(characters, those of several bytes, broken ones) of all samples."""
+    """(characters, multi-byte ones, broken ones) of all samples."""
     counts = [_utf8_counts_of(sample, is_start=i == 0) for i, sample in enumerate(samples)]
     n_characters, n_wide, n_broken = map(sum, zip(*counts, strict=True))
     return n_characters, n_wide, n_broken
 
 
 def _utf8_counts_of(sample: bytes, *, is_start: bool) -> tuple[int, int, int]:
-    """(characters, those of several bytes, broken ones) of a sample that may begin and end inside a character."""
+    """(characters, multi-byte ones, broken ones) of a sample that may begin and end inside a character."""
     if not is_start:
         sample = sample.lstrip(bytes(range(0x80, 0xC0))) if sample[:1] >= b"\x80" else sample
     text = codecs.getincrementaldecoder(UTF8)("replace").decode(sample)
@@ -239,7 +242,10 @@ def _declared(samples: Sequence[bytes]) -> str | None:
 
 
 def likely_encoding(samples: Sequence[bytes]) -> str | None:
-    """The encoding of text that is not UTF-8, from its non-ASCII lines; None if none fits."""
+    r"""The encoding of text that is not UTF-8, from its non-ASCII lines; None if none fits.
+
+    `likely_encoding([b"Stra\xdfe"])` -> 'cp1252'
+    """
     from charset_normalizer import from_bytes
 
     telling = _telling_lines(samples)
@@ -264,7 +270,7 @@ def _stand_alone(data: bytes) -> bool:
 
 
 def decodes(data: bytes) -> bool:
-    """Whether bytes are UTF-8, by decoding them; for short inputs, see `chunks`."""
+    r"""Whether bytes are UTF-8: `decodes(b"Stra\xdfe")` -> False. `chunks` has a faster way for long inputs."""
     try:
         data.decode()
     except UnicodeDecodeError:

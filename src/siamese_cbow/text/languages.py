@@ -129,7 +129,7 @@ def _alike(name: str) -> str:
 
 
 def language_code(name: str) -> str:
-    """The code of a language, whatever its given name; "auto" stays as it is."""
+    """The code of a language, by any of its names: `language_code("Deutsch")` -> "de"; "auto" stays "auto"."""
     return AUTO if name == AUTO else language(name).code
 
 

@@ -70,7 +70,10 @@ class LayoutPool:
 
 
 def sample_evidence(sample: bytes) -> Evidence:
-    """Counts over the first megabyte of a sample; if the sample is longer, the last line may be cut and is ignored."""
+    """Counts over the first megabyte of a sample; if the sample is longer, the last line may be cut and is ignored.
+
+    `sample_evidence(b"A cat sat. It slept.").n_inner_ends` -> 1
+    """
     text = sample.replace(MARK, b"\n")
     lines = _with_letters_only(text[:SAMPLE_BYTES].decode("utf-8", "replace")).split("\n")
     if len(text) >= SAMPLE_BYTES and len(lines) > 1:

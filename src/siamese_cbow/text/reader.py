@@ -40,7 +40,10 @@ ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str], Decoding], 
 
 
 def format_of(path: str | Path | None) -> FileFormat:
-    """The format of a file, by the ending of its name; standard input (None, or "-") and others are plain text."""
+    """The format of a file, by its ending: `format_of("a.CSV.gz").name` -> 'CSV'.
+
+    Standard input (None, or "-") and unknown endings are plain text.
+    """
     ending = ending_of(Path(path)) if path else ""
     return next((each for each in FORMATS if ending in each.endings), FORMATS[0])
 
@@ -197,7 +200,7 @@ def chosen(column: str, names: Sequence[str]) -> list[str]:
 
 
 def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
-    """Several columns joined in one cell: one paragraph each, unless empty."""
+    r"""Columns joined in one cell, one paragraph each, unless empty: `joined([[b"A"], [b"B"]])` -> [b"A\n\nB"]."""
     if len(columns) == 1:
         return columns[0]
     return [b"\n\n".join(filter(None, cells)) for cells in zip(*columns, strict=True)]

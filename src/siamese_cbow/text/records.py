@@ -168,7 +168,7 @@ class RawBlock:
     n_source_bytes: int  # of the file on disk (compressed), or of the text: what a progress bar advances by
     first: int = 1  # the number of its first line, or record, in the source, from 1
     n_cut: int = 0  # overlong lines that had to be cut to make this block
-    numbers: tuple[int, ...] | None = None  # of each line, if not consecutive: those of a document
+    numbers: tuple[int, ...] | None = None  # of each line, if not consecutive, as in a document
     marked: bool = False  # each record ends with a mark (rows of a table, documents from Python); else a line is one
 
     @property

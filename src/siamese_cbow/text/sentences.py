@@ -68,7 +68,10 @@ def _split_running(text: bytes, block: RawBlock, settings: TextSettings, split: 
 
 
 def paragraph_lines(block: RawBlock) -> bytes:
-    """The paragraphs of a block, one per line: the lines between empty lines, unwrapped."""
+    r"""The paragraphs of a block, one per line: the lines between empty lines, unwrapped.
+
+    `paragraph_lines(RawBlock(b"It\nrains.\n\nYes.\n", "a.txt", "wrapped", 16))` -> b"It rains.\nYes."
+    """
     return unwrapped(wrapped_text(block)).replace(b"\0", b"")
 
 
@@ -88,7 +91,9 @@ def _normal_line_ends(text: bytes) -> bytes:
 
 
 def line_of_each(sentences: bytes, text: bytes) -> NDArray[np.int64]:
-    """The line of `text`, from 0, on which each of its sentences begins.
+    r"""The line of `text`, from 0, on which each of its sentences begins.
+
+    `line_of_each(b"A.\nB.\nC.\n", b"A. B.\nC.\n")` -> [0, 0, 1]
 
     Found by counting the bytes that are not white space: splitting changes white space only.
     """
