@@ -99,7 +99,7 @@ def has_at(text: Bytes, i: int) -> bool:
 
 @inner(**INLINE)
 def utf8(code_point: Any) -> Any:
-    """The UTF-8 bytes of a folded code point as one number, the first byte lowest, and how many they are.
+    """The UTF-8 bytes of a folded code point as one number, the first byte lowest, and their number: é -> 0xA9C3, 2.
 
     -1 is the dotted capital I, folded: i and a combining dot
     """

@@ -132,7 +132,7 @@ def written_out(words: Sequence[str]) -> tuple[Bytes, Offsets]:
 
 
 def as_lines(texts: Sequence[str]) -> Bytes:
-    """Texts as UTF-8 lines.
+    r"""Texts as UTF-8 lines: ["a", "b\nc"] -> b"a\nb c\n".
 
     A newline inside a text becomes a space, and so does a lone surrogate: neither is part of a word, so the words stay
     the same.

@@ -84,7 +84,10 @@ def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginning
 
 @inner(**LEAN)
 def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], hashes: Hashes) -> int:
-    """The number of letters of text[i:end], folded; hashes[n % N_BEGINNINGS] is that of its first n, for the last n."""
+    """The number n of letters of text[i:end], folded; also fills `hashes`.
+
+    hashes[k % N_BEGINNINGS] becomes the hash of the first k letters, for the N_BEGINNINGS largest k up to n.
+    """
     n = 0
     hashed, chunk, size = SEED, NOTHING, 0
     while i < end:
