@@ -61,7 +61,7 @@ class WordCounter:
         self._seeds = seeds(n_languages + 1)  # a group ends with an empty line
         self._table = word_table(1 << 15)
         self._scratch = scratch()
-        self._ids: Ids = np.empty(0, np.int32)  # room for those of a block
+        self._ids: Ids = np.empty(0, np.int32)  # room for the ids of a block
         self.n_words = 0
         self.n_forgotten = 0
         self.forgets: list[Ids] = []  # on disk, one for each drop: old provisional id -> new one, or -1

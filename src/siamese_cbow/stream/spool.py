@@ -26,7 +26,7 @@ from siamese_cbow.text.splitters import Splitters
 
 @dataclass
 class Tallies:
-    """Counts of what was unusual in the text, for messages to the user."""
+    """Layouts, and counts of whatever was unusual in the text, for messages to the user."""
 
     languages: tuple[str, ...] = ()
     layouts: Mapping[str, str] = field(default_factory=dict)  # source -> layout
