@@ -22,7 +22,7 @@ def idf(n_with: NDArray[np.int64], n_rows: int) -> Floats:
 
 
 def norms(relative: Floats, k1: float = K1) -> Floats:
-    """Length normalisation of rows; takes lengths divided by their mean."""
+    """Length normalisation of rows, from lengths divided by their mean: `norms(np.array([1, 2]))` -> [1.5, 2.625]."""
     asked: Floats = k1 * (1 - B + B * relative)
     return asked
 

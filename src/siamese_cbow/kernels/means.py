@@ -40,6 +40,8 @@ def means(
 ) -> None:
     """out[i] becomes the mean of the rows of text i, scaled to length 1 if `normalize`; zeros if it has no words.
 
+    vectors [[1, 0], [3, 4]], ids [0, 1], offsets [0, 2] -> [[2, 2]]
+
     vectors  (n_words, at least dim) float32
     offsets  (n_texts + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
     out      (n_texts, dim) float32; if it has fewer columns than `vectors`, the first ones are taken
@@ -157,7 +159,7 @@ def _to_unit(out: Vectors, row: int) -> None:
 
 @inner(**LEAN, fastmath={"reassoc"})
 def _squares(out: Vectors, row: int) -> float:
-    # In any order, four or eight at once: float64 has digits to spare, so the order hardly ever shows in float32.
+    # In any order, four or eight at a time: float64 has digits to spare, so the order hardly ever shows in float32.
     squares = 0.0
     for d in range(out.shape[1]):
         squares += np.float64(out[row, d]) * np.float64(out[row, d])

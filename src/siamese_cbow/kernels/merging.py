@@ -43,7 +43,8 @@ def merge_moves(
     places    (n, n_workers) int32; places[k, i] is the row of `received` that worker i made of it, or NOBODY
     scales    (n, n_workers) float32; a row that only one worker has touched is taken unchanged
 
-    The result is also written to `before` and `array`, while it is in the cache.
+    before 1, received 2 and 4, scales 1 and .5 -> 3.5. The result is also written to `before` and `array`, while it is
+    in the cache.
     """
     for k in range(len(rows)):
         w, n, last = rows[k] // n_owners, 0, 0

@@ -45,7 +45,8 @@ def padded(codes: NDArray[np.int8]) -> Bytes:
 class UnknownRows(NamedTuple):
     """Rows of unknown words: all of them, or the memory in which they are composed on demand.
 
-    The arrays of blocks are there because the compiler vectorises only loops over a whole block, of constant length.
+    `total_blocks` and `sign_blocks` exist because the compiler vectorises only loops over a whole block of constant
+    length.
     """
 
     words: UnknownWords

@@ -33,6 +33,8 @@ def count_terms(
 ) -> int:
     """out[:, i] becomes a row, a term in it, and how often the term occurs, MOST at most; returns the number of such i.
 
+    term_of [0, -1], ids [0, 1, 0, 0], ends [2, 4] -> rows 0 1, terms 0 0, counts 1 2
+
     term_of  (n_words,) the term that each word is a form of, or -1
     ends     (n_rows,) row i is ids[ends[i - 1] : ends[i]]
     tally    (n_terms,) zeros

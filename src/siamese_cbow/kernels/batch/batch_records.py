@@ -162,7 +162,7 @@ def starts_document(starts: Bytes, s: int) -> bool:
 
 @inner(**INLINE)
 def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
-    """The places first <= j < end, j != k, that are adjacent to k.
+    """The places first <= j < end, j != k, that are adjacent to k: in a text with runs 0 0 0 1, place 1 -> 0, 3.
 
     In a text the one before and the one after, if they belong to the run; in a group all members.
     """

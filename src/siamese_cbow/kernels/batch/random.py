@@ -182,7 +182,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _EDGE = 3.6541528853610088  # where the tail of the curve begins
 _LAYERS, _BITS = 256, 23
 _EDGE_32, _INVERSE_EDGE_32 = np.float32(_EDGE), np.float32(1 / _EDGE)
-_BEYOND_24, _OF_24 = np.uint32(8), np.float32(1 / (1 << 24))  # bits, and what they count
+_BEYOND_24, _OF_24 = np.uint32(8), np.float32(1 / (1 << 24))  # a shift that leaves 24 bits, and their unit
 
 
 class Ziggurat(NamedTuple):

@@ -2,7 +2,7 @@
 
     means      of the rows of each sentence, at length 1; each is computed once and serves in all its roles
     scores     cosines of all pairs; with one matrix they are symmetric, and only half of them are computed
-    slopes     scores -> losses, and dL/dscore in the place of the scores
+    slopes     scores -> losses, and dL/dscore, which replaces the scores
     gradients  of each mean: two more products of matrices, slopes x means
     rows       the rows move
 
