@@ -26,7 +26,7 @@ from siamese_cbow.text.records import NoText
 
 Paragraphs: TypeAlias = list[tuple[int, str]]  # numbers, and texts that may have line ends
 
-MAX_BYTES = 16 << 20  # of HTML and Markdown: parsing takes fifty times as much memory
+MAX_BYTES = 16 << 20  # of a document other than PDF: parsing HTML or Markdown takes fifty times as much memory
 MAX_PDF_BYTES = 256 << 20
 
 
