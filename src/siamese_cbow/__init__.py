@@ -6,7 +6,7 @@
     model.encode(["the cat sat", "a dog ran"])     # (2, dim) float32
     model.similarity("the cat sat", "a dog ran")   # a float
 
-Each public name is imported on first use, so that small jobs start fast.
+Each public name is imported on first use, so that small jobs start fast. Nothing is defined here.
 """
 
 from __future__ import annotations

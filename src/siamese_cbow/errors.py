@@ -1,15 +1,15 @@
-"""What can go wrong, drawn as a tree.
+"""The exceptions of the package, drawn as a tree.
 
     SiameseCBOWError
     ├── InputError        text, pairs or vectors that can't be used as they are
-    ├── SettingsError     an option whose value makes no sense (also a ValueError)
+    ├── SettingsError     an option with an invalid value (also a ValueError)
     ├── FormatError       a folder of ours that is incomplete, truncated, swapped or from another version
     ├── MissingExtra      an optional library that is not installed; says what to type (also an ImportError)
     ├── ClusterError      a cluster that can't be reached, lacks something or has failed; the same command resumes
-    └── Interrupted       a signal ended long work; finished work is saved, and the same command resumes it
+    └── Interrupted       a signal stopped a long job; finished work is saved, and the same command resumes it
 
 Every message gives the value, what was expected, and the next step. The command line prints it without a
-traceback and leaves with exit code 2 (128 + the signal's number when interrupted, as shells do).
+traceback and exits with code 2 (128 + the signal's number when interrupted, as shells do).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class InputError(SiameseCBOWError):
 
 
 class SettingsError(SiameseCBOWError, ValueError):
-    """An option whose value makes no sense."""
+    """An option with an invalid value."""
 
 
 class FormatError(SiameseCBOWError):
@@ -94,7 +94,7 @@ class MissingExtra(SiameseCBOWError, ImportError):  # noqa: N818 (reads better w
 
 
 def install_command(extra: str) -> str:
-    """What to type. pip finds the extras of an installed package; a checkout is named by its folder."""
+    """The command that installs an extra: by name if the installed package has it, else from the checkout's folder."""
     from importlib import metadata
 
     try:
@@ -109,7 +109,7 @@ def install_command(extra: str) -> str:
 
 @contextmanager
 def needs(library: str, extra: str) -> Iterator[None]:
-    """Around the import of an optional library: `with needs("gensim", "baselines"): import gensim`."""
+    """Wraps the import of an optional library: `with needs("gensim", "baselines"): import gensim`."""
     try:
         yield
     except ImportError:
@@ -121,7 +121,7 @@ class ClusterError(SiameseCBOWError):
 
 
 class Interrupted(SiameseCBOWError):  # noqa: N818 (nobody's mistake)
-    """A signal ended long work; finished work is saved, and the same command resumes it."""
+    """A signal stopped a long job; finished work is saved, and the same command resumes it."""
 
     def __init__(self, message: str, signal: int) -> None:
         super().__init__(message)
@@ -129,7 +129,7 @@ class Interrupted(SiameseCBOWError):  # noqa: N818 (nobody's mistake)
 
 
 def counted(n: int, noun: str) -> str:
-    """A number of things: `counted(1, "text")` -> "1 text"; `counted(2000, "batch")` -> "2,000 batches"."""
+    """A number with its noun: `counted(1, "text")` -> "1 text"; `counted(2000, "batch")` -> "2,000 batches"."""
     plural = "es" if noun.endswith(("ch", "s", "x")) else "s"
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}{plural}"
 
@@ -143,7 +143,7 @@ def listed(names: Sequence[str], most: int = 3) -> str:
 def did_you_mean(name: str, names: Iterable[str], otherwise: str = "") -> str:
     """Advice on a misspelt name: `did_you_mean("trian", ["train", "info"])` -> "did you mean train?".
 
-    otherwise  what to say if no name is near; by default the list of names
+    otherwise  the advice if no name is close; by default the list of names
     """
     from difflib import get_close_matches
 

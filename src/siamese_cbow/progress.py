@@ -1,7 +1,7 @@
-"""Progress: the library reports, and whoever called it decides how to show it.
+"""Progress: the library reports it, and the caller decides how to show it.
 
-Long work takes `progress: Progress`. `SILENT` shows nothing; `bar(...)` draws on standard error with rich, which
-is imported only then. Nothing here prints to standard output: that belongs to results.
+Long-running functions take `progress: Progress`. `SILENT` shows nothing; `bar(...)` draws on standard error with rich,
+which is imported only then. Nothing here prints to standard output: that is for results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BETWEEN_DRAWINGS = 0.2  # seconds between updates of a bar in a notebook
 
 
 class Progress(Protocol):
-    """Receives the reports of long work: how far it is, and messages worth reading."""
+    """Receives progress reports: how much is done, and messages worth reading."""
 
     def advance(self, amount: float, note: str = "") -> None:
         """Report `amount` more units as done; `note` replaces the text behind the bar."""
@@ -44,7 +44,7 @@ SILENT = Silent()
 
 
 class _Bar:
-    """A bar that rich draws."""
+    """A progress bar drawn by rich."""
 
     def __init__(self, display: RichProgress, task: TaskID) -> None:
         self._display, self._task = display, task
@@ -65,9 +65,9 @@ class _Bar:
 def bar(title: str, total: float | None, *, unit: str = "") -> Iterator[Progress]:
     """A progress bar on standard error with speed and time left.
 
-    `unit="B"` shows bytes as MB and MB/s; any other unit shows `unit`/s, no unit no speed. `total=None` is for work of
-    unknown length (standard input): the bar pulses. In a notebook it is a widget (of ipywidgets, in the extra
-    `notebook`); on anything else that is not a terminal, only the messages are printed.
+    `unit="B"` shows bytes as MB and MB/s; any other unit shows `unit`/s; without a unit, no speed is shown.
+    `total=None` is for work of unknown length (standard input): the bar pulses. In a notebook it is a widget (of
+    ipywidgets, in the extra `notebook`); anywhere else but in a terminal, only the messages are printed.
     """
     from importlib.util import find_spec
 

@@ -1,4 +1,7 @@
-"""Names for the array types that modules exchange, arrays on disk, and the number of threads."""
+"""Names for the array types that modules exchange, arrays on disk, and the number of threads.
+
+Does not compute with arrays: see `kernels`.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def append_array(file: BinaryIO, array: NDArray[Any]) -> None:
-    """The same, appended to an open file.
+    """Append an array to an open file, with the bytes of `np.save`.
 
     NumPy writes real files through a C buffer and does not notice when flushing the last kilobytes fails: a full
     disk gave short files and no error. Any other writable object receives the bytes through `write`.
@@ -62,8 +65,8 @@ def append_array(file: BinaryIO, array: NDArray[Any]) -> None:
 def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
     """Write an array to a `.npy` file and map it into memory, so that the system can reclaim the pages.
 
-    It is written first because storing through a map of an empty file allocates disk space only then, and a full disk
-    kills the process (SIGBUS) where writing raises an error.
+    The array is written before it is mapped: writing to a full disk raises an error, whereas storing through the map of
+    an empty file allocates space only then, and a full disk kills the process (SIGBUS).
     """
     save_array(path, array)
     mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r+")
@@ -71,12 +74,12 @@ def as_mapped(path: Path, array: NDArray[Any]) -> NDArray[Any]:
 
 
 class GrowingArray:
-    """A `.npy` file that is appended to; its header is written again when its length is known.
+    """A `.npy` file that grows by appending; its header is rewritten once the length is known.
 
-    NumPy leaves room in the header of such a file for a longer first axis, for just this purpose.
+    NumPy leaves room in the header for a longer first axis, for exactly this purpose.
 
     row     the shape of one item: () for numbers, (dim,) for vectors
-    hashed  whether to compute `hash` on the way
+    hashed  compute `hash` while writing
     """
 
     def __init__(self, path: Path, dtype: Any, row: tuple[int, ...] = (), *, hashed: bool = False) -> None:
@@ -117,7 +120,7 @@ def check_ids(ids: Ids, n_words: int) -> str:
     One pass: a billion ids take half a second, or the time to read 4 GB if they are not in memory yet.
     """
     for first in range(0, len(ids), _BLOCK):
-        largest = int(ids[first : first + _BLOCK].view(np.uint32).max())  # unsigned, a negative id is the largest
+        largest = int(ids[first : first + _BLOCK].view(np.uint32).max())  # unsigned: a negative id is the largest
         if largest >= n_words:
             return f"the word {int(np.uint32(largest).view(np.int32))} of {n_words:,}"
     return ""

@@ -1,10 +1,10 @@
-"""Operations on the file system: hashes, syncs, locks, swaps; and disk errors that say what to do about them.
+"""File system operations: hashes, syncs, locks, swaps; and disk errors that say what to do about them.
 
 Also decides what may be written where: which files are ours, where a link leads, and what is written to rather than
-replaced (pipes, devices).
+replaced (pipes, devices). Writes no content itself: see `files`.
 
-A folder is replaced only if everything in it is of a kind that its writer writes; the same goes for a file. The writer
-lists its files as patterns, or says how to recognise one; the decision is made only here.
+A folder is replaced only if its writer could have written everything in it; the same goes for a file. The writer lists
+its files as patterns, or says how to recognise one; the decision is made only here.
 """
 
 from __future__ import annotations
@@ -44,19 +44,22 @@ HERE, SWAP = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux and RENAME_SWAP of ma
 
 
 def is_utf8(name: str) -> bool:
-    """Whether a file name is text; names on disk are bytes, and Python shows others with lone surrogates."""
+    """Whether a file name is valid UTF-8: `is_utf8("été")` -> True; Python shows other bytes as lone surrogates."""
     return not any("\udc80" <= letter <= "\udcff" for letter in name)
 
 
 def written_by() -> dict[str, str]:
-    """What our files record about their writer, so that an older version can name the one that reads them."""
+    """The version that our files record, so that an older one can say which version reads them."""
     from importlib.metadata import version  # takes longer than loading a small model
 
     return {"siamese-cbow": version("siamese-cbow")}
 
 
 def what_reads(content: object) -> str:
-    """What to type for a file of a newer format: the version that wrote it, if the file says so."""
+    """What to type for a file of a newer format: installs the version that wrote it, if the file names one.
+
+    `what_reads({})` -> "type pip install -U siamese-cbow"
+    """
     by = content.get("written_by") if isinstance(content, dict) else None
     writer = by.get("siamese-cbow") if isinstance(by, dict) else None
     if not isinstance(writer, str) or not re.fullmatch(r"\d[\w.+]{0,30}", writer):  # users will type it
@@ -65,14 +68,14 @@ def what_reads(content: object) -> str:
 
 
 def file_text(path: Path) -> str:
-    """The text of a file; an OSError for a pipe in its place, on which a reader would wait for ever."""
+    """The text of a file; an OSError for a pipe of this name, which a reader would wait on for ever."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a file", str(path))
     return path.read_text("utf-8")
 
 
 def sync(path: Path) -> None:
-    """Returns when a file or the names in a folder are safe from a power cut."""
+    """Flush a file, or the names in a folder, to disk, so that they survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -81,7 +84,7 @@ def sync(path: Path) -> None:
 
 
 def take_lock(handle: int) -> bool | None:
-    """Whether the lock of an open file could be taken; it ends with the process, however that ends.
+    """Try to lock an open file and return whether that worked; the lock ends with the process, however that ends.
 
     None if the disk does not support locks.
     """
@@ -97,7 +100,7 @@ def take_lock(handle: int) -> bool | None:
 
 
 def swap(first: Path, other: Path) -> bool:
-    """Exchanges two names in one step, so that neither is ever missing; False where the system or the disk can't."""
+    """Exchanges two names in one step, so that neither is ever missing; False if the system or the disk can't."""
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -118,7 +121,7 @@ def swap(first: Path, other: Path) -> bool:
 def clear_disk_errors(path: Path, *, inside: Path | None = None) -> Iterator[None]:
     """Reword disk errors with the path being written and what to do.
 
-    inside  where the block writes, if it does other things as well: their errors are not about `path`
+    inside  the folder the block writes to, if it does other work as well: errors elsewhere are not about `path`
     """
     try:
         yield
@@ -141,7 +144,7 @@ def file_hash(path: Path) -> str:
 
 
 def sample_hash(path: Path) -> str:
-    """The hash of 16 blocks spread over a file, ends included: tells one model's vectors from another's at once."""
+    """The hash of 16 blocks spread over a file, ends included: a quick way to tell two models' vectors apart."""
     hashed, n_blocks, block = hashlib.blake2b(digest_size=16), 16, 4096
     last = max(path.stat().st_size - block, 0)
     with path.open("rb", buffering=0) as file:
@@ -178,7 +181,7 @@ def check_file_replaceable(path: Path, is_ours: Callable[[Path], bool], otherwis
 
     An empty file counts as free, since `mktemp` creates them, and so does a pipe or a device, which is not replaced.
 
-    is_ours    inspects a file; what it can't read is not ours
+    is_ours    inspects a file; a file it can't read is not ours
     otherwise  what is wrong with a file that is not ours, for messages: "holds no word vectors"
     """
     with clear_disk_errors(path):
@@ -231,13 +234,13 @@ def _matches(name: str, patterns: Collection[str]) -> bool:
 def as_path(name: Any, what: str = "the path", *, home: bool = True) -> Path:
     """The path with this name; `~` is the home folder, as in shells, unless there is no such user: "~ish".
 
-    home  False for what is written, where `followed` refuses it
+    home  False for output, where `followed` refuses a `~`
 
     `as_path(5, "the index")` -> InputError: the index is 5 (int); expected a path
     """
     if not isinstance(name, str | os.PathLike):
         raise InputError(f"{what} is {name!r:.60} ({type(name).__name__}); expected a path")
-    return Path(os.path.expanduser(name) if home else name)  # noqa: PTH111 (that of Path raises an error of Python's)
+    return Path(os.path.expanduser(name) if home else name)  # noqa: PTH111 (`Path.expanduser` raises an error)
 
 
 def followed(path: Path) -> Path:
@@ -264,7 +267,7 @@ def is_special(path: Path) -> bool:
 
 
 def standard_stream(path: Path) -> int | None:
-    """1 or 2 where `path` is what standard output or standard error goes to: /dev/stdout, /proc/self/fd/2."""
+    """1 or 2 if standard output or standard error goes to `path`, such as /dev/stdout or /proc/self/fd/2; else None."""
     for number in (1, 2):
         with suppress(OSError):
             if path.is_symlink() and os.path.samestat(path.stat(), os.fstat(number)):

@@ -7,7 +7,7 @@ A folder is replaced only if everything in it is ours, as `disk` decides. Foreig
 files that arrive during the work move to the new folder. Links are followed; a pipe or a device such as /dev/null is
 written to, never replaced.
 
-Two writers of one target race, and the last one wins completely; `one_writer` is for work that two can't share.
+If two writers race for one target, the last one wins completely; `one_writer` keeps a second writer out.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ from siamese_cbow.base.disk import (
 from siamese_cbow.errors import InputError
 
 LOCK_SECONDS = 60  # far longer than the time between creating a temporary folder and locking it
-NEW, OLD = "new", "old"  # in the temporary folder: what is being written, and what it has replaced
+NEW, OLD = "new", "old"  # in the temporary folder: what is being written, and what it replaces
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """A path to write to, which becomes `path` if the block succeeds and vanishes if it fails.
+
+    `with atomic_file(Path("a.txt")) as file: file.write_text("A cat.")`
 
     A pipe or a character device is written to once the block has succeeded.
     """
@@ -65,9 +67,9 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def atomic_folder(path: Path, *, ours: Collection[str] = (), what: str = "this") -> Iterator[Path]:
     """A folder to fill, which replaces `path` if the block succeeds and vanishes if it fails.
 
-    An old folder at `path` may hold only what `check_replaceable` allows. It trades places with the new one in a
-    single step where the system supports that; elsewhere it is moved aside between two renames. Leftovers of killed
-    processes are deleted first.
+    An old folder at `path` may hold only what `check_replaceable` allows. It is swapped with the new one in a single
+    step where the system supports that; elsewhere it is moved aside between two renames. Leftovers of killed processes
+    are deleted first.
     """
     check_replaceable(path, ours, what)
     target = followed(path)
@@ -88,8 +90,8 @@ def atomic_folder(path: Path, *, ours: Collection[str] = (), what: str = "this")
 def one_writer(path: Path) -> Iterator[bool]:
     """Hold the exclusive right to write to `path`; another process that asks for it gets an error that says so.
 
-    The lock is a hidden file beside `path`. False if the system or the disk has no locks, so that others are not kept
-    out.
+    The lock is a hidden file beside `path`. Yields False if the system or the disk has no locks: other writers are then
+    not kept out.
     """
     target = followed(path)
     file = target.with_name(f".{target.name}.lock")
@@ -155,7 +157,7 @@ def _temporary_neighbour(path: Path, target: Path, ours: Collection[str]) -> Ite
         with clear_disk_errors(path, inside=folder), _lock(folder):
             yield folder
     finally:
-        # Only `_retire` deletes what stood at `target`.
+        # Only `_retire` deletes the old content of `target`.
         shutil.rmtree(folder / NEW if (folder / OLD).exists() else folder, ignore_errors=True)
 
 
@@ -168,7 +170,7 @@ def _put_in_place(folder: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
             raise
-    new.rename(old)  # its name after the swap, so that a kill right after it leaves the old one under this name
+    new.rename(old)  # named OLD before the swap, so that a kill right after it leaves the old folder under that name
     try:
         if swap(old, target):
             return
@@ -193,7 +195,7 @@ def _retire(old: Path, target: Path, ours: Collection[str]) -> None:
         if not os.path.lexists(target / name):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             (old / name).rename(target / name)
-            with suppress(OSError):  # the rest is deleted all the same
+            with suppress(OSError):  # the rest is deleted anyway
                 os.removedirs((old / name).parent)
     remove_ours(old, ours)
 
@@ -226,7 +228,7 @@ def _is_abandoned(folder: Path) -> bool:
 
 @contextmanager
 def _lock(folder: Path) -> Iterator[bool]:
-    """Take the folder's lock; whether that succeeded. On systems without locks, leftovers stay."""
+    """Take the folder's lock and yield whether that worked. On systems without locks, leftovers stay."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         yield take_lock(handle) is True

@@ -1,4 +1,4 @@
-"""Notebook display: a small table in plain HTML, in the colours of the surrounding page."""
+"""Notebook display: a small table in plain HTML, in the colours of the surrounding page; no scripts, no style sheet."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     dim: int = option(300, "Size of a vector.", at_least=1)      ->   dim is 0; expected a whole number, 1 or more
 
-The check, the command-line option with its help, and the key in a file are all derived from it. So is the answer to a
-name that no field has: see `named_options`.
+The check, the command-line option with its help, and the key in a file are all derived from it. So is the error for an
+unknown name: see `named_options`. Does not parse files or command lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def option(default: T, help: str, **details: Any) -> T:  # noqa: A002 (as click 
 
 
 class Option(NamedTuple):
-    """An option as other modules read it."""
+    """An option as other modules see it."""
 
     name: str
     kind: type  # int, float, bool or str
@@ -57,7 +57,7 @@ class Option(NamedTuple):
         return self.fits_float32(value) and self.above < value and self.at_least <= value <= self.at_most
 
     def fits_float32(self, value: float) -> bool:
-        """Kernels compute in float32, where numbers beyond these limits become infinite or 0. False for NaN."""
+        """Whether float32, in which kernels compute, can hold a value: others become infinite or 0. False for NaN."""
         return self.kind is int or value == 0 or SMALLEST <= abs(value) <= LARGEST
 
     @property
@@ -91,13 +91,13 @@ def _values(hint: Any) -> tuple[type, tuple[str, ...], bool]:
 
 
 def check_options(settings: Any) -> None:
-    """`dim is 0; expected a whole number, 1 or more`, if an option has a value that it does not allow."""
+    """Raises an error if an option does not allow its value: `dim is 0; expected a whole number, 1 or more`."""
     for entry in options(settings.__class__):
         _check(entry, getattr(settings, entry.name))
 
 
 def checked_value(name: str, value: Any, kind: type, *, optional: bool = False, **limits: Any) -> Any:
-    """The value of an argument, checked like an option; a number of NumPy as Python's.
+    """The value of an argument, checked like an option; a NumPy scalar becomes a Python number.
 
     `checked_value("before", 2.5, int, at_least=0)` -> SettingsError: before is 2.5; expected a whole number, 0 or more
     """
@@ -119,15 +119,15 @@ def _shown(number: float) -> str:
 
 
 def named_options(elsewhere: Mapping[str, str] | None = None) -> Callable[[C], C]:
-    """Decorates a dataclass of settings: a name that it lacks is an error that says which one is meant.
+    """Decorates a settings dataclass: an unknown option is an error that suggests the right name.
 
     `SiameseCBOW(vector_size=100)` -> SettingsError: unknown option 'vector_size'; it is called dim here
 
-    elsewhere  names of what is set elsewhere, with the advice to give; that of "" is for a value without a name
+    elsewhere  advice for names that are set elsewhere; the key "" is for a value without a name
     """
 
     def decorate(settings: C) -> C:
-        plain = settings.__init__  # type: ignore[misc]  # that of the class itself, which is replaced
+        plain = settings.__init__  # type: ignore[misc]  # the original one, replaced below
 
         @wraps(plain)
         def checked(self: Any, /, *values: Any, **named: Any) -> None:

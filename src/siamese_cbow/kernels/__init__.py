@@ -1,8 +1,8 @@
 """Kernels: arrays and scalars in, arrays and scalars out. Each fast one has a plain NumPy reference.
 
-    tables           tables of objectives and optimisers, the source of everything else about them
+    tables           the tables of objectives and optimisers, from which everything else about them follows
           [OBJECTIVES, OPTIMIZERS, SCORES, ObjectiveName, OptimizerName, sampled_objectives, users_of]
-    batch/           what a batch is made of, and how rows move after it
+    batch/           the parts of a batch, and how rows move after it
     objectives/      losses, gradients and the kernels that train
     means_reference  means of rows in plain NumPy, which answer small calls
           [COLUMNS, NO_WORDS, compose, mean_of_rows, signs]

@@ -4,7 +4,7 @@ The means are bit-identical to those of `means_reference`: each row is added in 
 vectorised along the row, so the order stays. Nothing here starts threads or holds a lock: callers give each thread its
 own texts.
 
-The bound says which texts may come near a query, so that the others need no mean at all:
+The bound shows which texts may be close to a query; the others need no mean at all:
 
     q       the query at length 1                    B   an orthonormal basis, (dim, COLUMNS), whose first vector is q
     v_w     the vector of word w                     s   the sum of v_w over the words of a text
@@ -12,8 +12,8 @@ The bound says which texts may come near a query, so that the others need no mea
 
     cosine = q.s / |s|  <=  q.s / |s B|              as |s B| <= |s|; and q.s is the first number of s B
 
-So a sum over rows of one cache line each bounds what would take rows of twenty: with a basis of the main directions of
-such sums, few texts are left for which the mean is computed. A cosine below 0 has the bound 0.
+So a sum over rows of one cache line each bounds a sum over rows of twenty. If the basis has the main directions of such
+sums, few texts are left for which the mean is computed. A cosine below 0 has the bound 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from siamese_cbow.kernels.ngram_rows import UnknownRows, made_rows, row_of
 from siamese_cbow.machine.compiling import INLINE, LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch_item
 
-AHEAD = 12  # words; rows are scattered over memory, and prefetching them makes it 1.7 times as fast
+AHEAD = 12  # words; rows are scattered over memory, and prefetching them makes the loop 1.7 times as fast
 
 
 def means(
@@ -38,12 +38,14 @@ def means(
     out: Vectors,
     unknown: UnknownRows | None = None,
 ) -> None:
-    """out[i] becomes the mean of the rows of text i, and of length 1 if `normalize`; zeros if it has no ids.
+    """out[i] becomes the mean of the rows of text i, scaled to length 1 if `normalize`; zeros if it has no words.
+
+    vectors [[1, 0], [3, 4]], ids [0, 1], offsets [0, 2] -> [[2, 2]]
 
     vectors  (n_words, at least dim) float32
     offsets  (n_texts + 1,) int64; text i is ids[offsets[i]:offsets[i + 1]]
-    out      (n_texts, dim) float32; with fewer columns than `vectors`, the first ones are taken
-    unknown  rows of words out of the vocabulary
+    out      (n_texts, dim) float32; if it has fewer columns than `vectors`, the first ones are taken
+    unknown  rows of out-of-vocabulary words
     """
     unknown = unknown or made_rows(np.empty((0, out.shape[1]), np.float32), np.zeros(len(out) + 1, np.int64))
     _means(vectors, ids, offsets, unknown, normalize, np.empty(out.shape[1], np.float64), out)
@@ -89,7 +91,7 @@ def _add(unknown: UnknownRows, first: int, last: int, out: Vectors, row: int) ->
 def _sum(vectors: Vectors, ids: Ids, i: int, end: int, out: Vectors, row: int) -> None:
     """out[row] becomes the sum of the rows ids[i:end].
 
-    Some rows at a time: fewer reads and writes of the sum, and several memory reads in flight.
+    Several rows at a time: fewer reads and writes of the sum, and several memory reads in flight.
     """
     dim = out.shape[1]
     if end - i >= 8:
@@ -157,7 +159,7 @@ def _to_unit(out: Vectors, row: int) -> None:
 
 @inner(**LEAN, fastmath={"reassoc"})
 def _squares(out: Vectors, row: int) -> float:
-    # In any order, four or eight at once: float64 has digits to spare, so the order hardly ever shows in float32.
+    # In any order, four or eight at a time: float64 has digits to spare, so the order hardly ever shows in float32.
     squares = 0.0
     for d in range(out.shape[1]):
         squares += np.float64(out[row, d]) * np.float64(out[row, d])
@@ -172,7 +174,7 @@ def bounds(
 
     low    (n_words, COLUMNS) float32
     ends   (n_texts,) text i is ids[ends[i - 1] : ends[i]]
-    extra  (n_unknown, COLUMNS) the same for words out of the vocabulary; text i has those from extra_offsets[i] on
+    extra  (n_unknown, COLUMNS) the same for out-of-vocabulary words; those of text i begin at extra_offsets[i]
     total  (COLUMNS,) float32, scratch memory
     out    (n_texts,) float32
     """

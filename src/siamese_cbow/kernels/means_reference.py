@@ -19,11 +19,11 @@ from siamese_cbow.base.arrays import Ids, Vectors
 
 GROUP = 256
 COLUMNS = 16  # of the rows in `means.bounds`: one cache line; defined here for callers that load no numba
-NO_WORDS = np.float32(-2)  # stands for the bound of a text without words
+NO_WORDS = np.float32(-2)  # the bound of a text without words
 
 
 class Composed(Protocol):
-    """Rows (n, dim) that are computed when a slice is requested: those of a long text would fill the memory."""
+    """Rows (n, dim) that are computed when a slice is requested: all those of a long text would fill the memory."""
 
     def __len__(self) -> int:
         """How many there are."""
@@ -47,7 +47,7 @@ def mean_of_rows(
     normalize: bool = False,
     unknown: Vectors | Composed | None = None,
 ) -> Vectors:
-    """The mean of the rows that `ids` names, their first `dim` numbers, float32; zeros if `ids` is empty.
+    """The mean of the first `dim` numbers of the rows `ids`, float32; zeros if there are no rows.
 
     vectors [[1, 0], [3, 4]]: `mean_of_rows(vectors, [0, 1], 2)` -> [2, 2]; with `normalize` [0.71, 0.71]
 
@@ -116,7 +116,7 @@ def compose(codes: NDArray[np.integer[Any]], n: int, key: int, scale: float, own
 
 
 def signs(key: int | NDArray[np.uint64], dim: int) -> NDArray[np.int64]:
-    """As many signs as a row has numbers, from random bits: `signs(1, 4)` -> [1, -1, -1, -1]; of n keys, (n, dim)."""
+    """A random sign for each number of a row: `signs(1, 4)` -> [1, -1, -1, -1]; for n keys, (n, dim)."""
     bits = random_bits(np.asarray(key, np.uint64)[..., None], np.arange(-(-dim // 64), dtype=np.uint64))
     listed = np.unpackbits(bits.astype("<u8").view(np.uint8), axis=-1, bitorder="little")[..., :dim]
     return 2 * listed.astype(np.int64) - 1

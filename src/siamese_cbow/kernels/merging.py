@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
 from siamese_cbow.machine.compiling import LEAN
 
-NOBODY = -1  # instead of a place: the worker did not touch the row
+NOBODY = -1  # instead of a row number: the worker did not touch the row
 
 
 @njit(**LEAN)
@@ -41,9 +41,10 @@ def merge_moves(
 
     rows      (n,) int64, of array; all of one owner, which keeps every n_owners-th row in `before`
     places    (n, n_workers) int32; places[k, i] is the row of `received` that worker i made of it, or NOBODY
-    scales    (n, n_workers) float32; a row that only one worker has touched is taken as it is
+    scales    (n, n_workers) float32; a row that only one worker has touched is taken unchanged
 
-    The result also becomes that of `before` and `array`, while it is in the cache.
+    before 1, received 2 and 4, scales 1 and .5 -> 3.5. The result is also written to `before` and `array`, while it is
+    in the cache.
     """
     for k in range(len(rows)):
         w, n, last = rows[k] // n_owners, 0, 0
@@ -87,7 +88,7 @@ def merge_means(rows: Offsets, received: Vectors, places: Ids, array: Vectors, o
 
 
 def merge_reference(before: Vectors, received: Vectors, places: Ids, scales: Vectors | None) -> NDArray[np.float32]:
-    """What `merge_moves` gives, and without scales what `merge_means` does; before is (n, width), of these rows."""
+    """The result of `merge_moves`, or without scales of `merge_means`; `before` has only these rows, (n, width)."""
     touched = places >= 0
     total = np.zeros((len(places), received.shape[1]), np.float32)
     for i in range(places.shape[1]):

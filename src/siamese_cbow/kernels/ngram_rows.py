@@ -30,7 +30,8 @@ def padded(codes: NDArray[np.int8]) -> Bytes:
     """Codes (n, dim) of -8 to 7, with 8 added to each, two per byte, in rows of whole cache lines.
 
     Byte d of a row has columns d and d + half of the width. After the last bucket comes a row of zeros, for n-grams
-    that don't count. With one code per byte, a row would span twice as many lines of the outer caches: a sixth slower.
+    that don't count. Rejected: one code per byte, so that a row spans twice as many lines of the outer caches, is a
+    sixth slower.
     """
     n, half = len(codes), -(-codes.shape[1] // (2 * BLOCK)) * BLOCK
     whole = np.full((n + 1, 2 * half), ZERO, np.uint8)
@@ -44,11 +45,12 @@ def padded(codes: NDArray[np.int8]) -> Bytes:
 class UnknownRows(NamedTuple):
     """Rows of unknown words: all of them, or the memory in which they are composed on demand.
 
-    The compiler vectorises only loops over a whole block, with a constant length.
+    `total_blocks` and `sign_blocks` exist because the compiler vectorises only loops over a whole block of constant
+    length.
     """
 
     words: UnknownWords
-    rows: Vectors  # (n_words, dim or more); or (LATEST, dim rounded up to 128), the last ones that were composed
+    rows: Vectors  # (n_words, dim or more); or (LATEST, dim rounded up to 128), the last ones composed
     latest: Ids  # () if `rows` has all words; or (LATEST,) the word in each of its rows, -1 for none
     codes: Bytes  # (n_buckets + 1, half of dim rounded up to 128) see `padded`
     dim: int
@@ -129,7 +131,7 @@ def _compose_row(unknown: UnknownRows, k: int, place: int) -> None:
 
 @inner(**INLINE)
 def _same_word(words: UnknownWords, a: int, b: int) -> bool:
-    """Whether two words have the same row: all that it depends on is the same."""
+    """Whether two words have the same row, because everything that determines it is the same."""
     buckets, starts, keys = words.buckets, words.starts, words.keys
     n = starts[a + 1] - starts[a]
     if keys[a] != keys[b] or n != starts[b + 1] - starts[b]:
@@ -150,9 +152,9 @@ def _add_codes(buckets: Ids, j: int, end: int, codes: Bytes, totals: NDArray[np.
         add_halves(codes, buckets, first, min(first + MOST_HALVES, end), totals)
 
 
-# Both products work on BLOCK columns, as the loops of `_compose` do: six times as fast as a variable number. A bucket's
-# number is read once, before its columns: reading it again for each, in case `out` overlaps it, kept the compiler from
-# vectorising, and a product took seven times as long.
+# Both products work on BLOCK columns, like the loops of `_compose_row`: six times as fast as a variable number. A
+# bucket's number is read once, before its columns: reading it again for each, in case `out` overlaps it, kept the
+# compiler from vectorising, and a product took seven times as long.
 
 
 @njit(**LEAN)

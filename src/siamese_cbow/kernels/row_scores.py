@@ -2,7 +2,7 @@
 
     count_terms  words of rows            ->   how often each query word occurs in them
     count_rows   postings of one word     ->   how often it occurs in each row
-    add_scores   those of all its forms   ->   scores of the rows, by `bm25`
+    add_scores   counts of all its forms  ->   scores of the rows, by `bm25`
     code_scores  codes of all rows        ->   their dot products with the query, with these scores added
 
 `count_rows` and `add_scores` skip rows without a query word, and callers reset what was touched: only `code_scores`
@@ -31,7 +31,9 @@ def count_terms(
     tally: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> int:
-    """out[:, i] becomes a row, a term that it has, and how often, MOST at most; the number of such i.
+    """out[:, i] becomes a row, a term in it, and how often the term occurs, MOST at most; returns the number of such i.
+
+    term_of [0, -1], ids [0, 1, 0, 0], ends [2, 4] -> rows 0 1, terms 0 0, counts 1 2
 
     term_of  (n_words,) the term that each word is a form of, or -1
     ends     (n_rows,) row i is ids[ends[i - 1] : ends[i]]
@@ -65,7 +67,7 @@ def count_rows(
 ) -> int:
     """Adds the counts of live rows to `tally`, MOST at most; rows that had none are appended to the first n touched.
 
-    The result is the number of rows touched, or -1 if a row is not in `live`: the file is damaged.
+    Returns the number of rows touched, or -1 if a row is not in `live`: the file is then damaged.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -122,7 +124,7 @@ def code_scores(
 
     codes   (n, dim) int8; query (dim,) float32; factors, out (n,) float32; scores (n,) float64
     first   the number of the first row among all rows
-    maxima  (n_rows // GROUP + 1,) float32 of GROUP rows each, by their numbers among all; raised to the highest
+    maxima  (n_rows // GROUP + 1,) float32, one for GROUP rows numbered as among all; raised to their highest score
     """
     begin = 0
     while begin < len(codes):
@@ -168,6 +170,6 @@ def _dots(codes: NDArray[np.int8], query: Vectors, i: int, end: int, out: Vector
 def code_scores_reference(
     codes: NDArray[np.int8], query: Vectors, factors: Vectors, scores: Floats, weight: float, live: NDArray[np.bool_]
 ) -> Vectors:
-    """The same in NumPy: codes [[1, 2]], query [3, 4], factor .5, score 2, weight 3 -> [11.5]."""
+    """`code_scores` in NumPy: codes [[1, 2]], query [3, 4], factor .5, score 2, weight 3 -> [11.5]."""
     values: Vectors = codes.astype(np.float32) @ query * factors + (scores * weight).astype(np.float32)
     return np.where(live, values, _LOWEST)

@@ -1,7 +1,7 @@
 """The objectives and the optimisers that a recipe can name, with everything that other modules need to know about them.
 
-Command line, recipes, layout in memory and kernels read these tables, and nothing else lists names. Imports nothing:
-`--help` reads it too. Kernels know no names and compare `number`, which is stored nowhere.
+The command line, recipes, the memory layout and kernels read these tables, and nothing else lists names. Imports
+nothing, because `--help` reads it too. Kernels know no names; they compare `number`, which is never stored.
 
 A new objective is a line here, its loss in `objectives.losses` and its definition in `objectives.reference`; a new
 optimiser is a line here and its rule in `batch.updates`. A kernel that meets a number without code ends with an error.
@@ -45,9 +45,9 @@ class OptimizerKind(NamedTuple):
 
     number: int
     epsilon: float  # added to denominators
-    state: tuple[str, str]  # what it remembers about each row, twice: "" nothing, "one" number, a full "row"
-    elementwise: bool  # the numbers of a row move one by one, so that a row may be cut into strips
-    settings: tuple[Literal["momentum", "second_momentum"], ...] = ()  # of the recipe, beside the learning rate
+    state: tuple[str, str]  # the two things it remembers about each row: "" nothing, "one" number or a full "row"
+    elementwise: bool  # each number of a row moves independently, so that a row may be cut into strips
+    settings: tuple[Literal["momentum", "second_momentum"], ...] = ()  # of the recipe, besides the learning rate
 
 
 OPTIMIZERS: Mapping[OptimizerName, OptimizerKind] = {
@@ -61,12 +61,12 @@ OPTIMIZERS: Mapping[OptimizerName, OptimizerKind] = {
 
 
 def sampled_objectives(sampled: bool = True) -> str:
-    """Their names in words: "softmax, sigmoid, logistic and hinge"; with `sampled=False` "contrastive and margin"."""
+    """Names for messages: "softmax, sigmoid, logistic and hinge"; with `sampled=False`, "contrastive and margin"."""
     return _listed([name for name, kind in OBJECTIVES.items() if kind.sampled == sampled])
 
 
 def users_of(setting: str) -> str:
-    """The objectives or optimisers that have a setting, in words: "adam and adamax" are users of "second_momentum"."""
+    """The objectives and optimisers with a setting, in words: `users_of("second_momentum")` -> "adam and adamax"."""
     objectives: list[str] = [name for name, kind in OBJECTIVES.items() if setting == kind.setting]
     return _listed([*objectives, *(name for name, kind in OPTIMIZERS.items() if setting in kind.settings)])
 

@@ -3,7 +3,7 @@
 Numba counts a reference whenever a function takes an array out of a record or makes a view of one, and the counters are
 atomic. Threads that work on the same arrays then contend for the counters' cache lines, which cost a quarter of the
 speed of one thread and most of the gain from a second. Without the runtime system (`_nrt=False`) nothing is counted and
-nothing can be allocated: kernels get all their memory from outside.
+nothing can be allocated: callers provide all memory.
 
 That option and the hand-written code of this room are private to Numba, and a new version may break them. With
 SIAMESE_CBOW_PLAIN_KERNELS=1 in the environment, the same kernels are compiled by plain `@njit`, for one thread, and
@@ -22,8 +22,8 @@ starts a new one.
 
 The first `train` on a machine compiles about 100 functions (benchmarks/one_step.py measures it), most of which only
 kernels call. For these, `inner` leaves out the wrapper through which Python would call them: a third of all
-compilation. Threads don't help, because Numba compiles under one lock; a second process does (`training.ahead`). Tried
-and left: no cache files for inner functions saves 0.3 s more, but then kernels that share them compile them again.
+compilation. Threads don't help, because Numba compiles under one lock; a second process does (`training.ahead`).
+Rejected: not caching inner functions saves another 0.3 s, but kernels that share them then compile them again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _LOG = logging.getLogger("siamese_cbow")  # goes to standard error, unless a pro
 
 
 class TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):  # type: ignore[misc]
-    """The last location that Numba tries."""
+    """Lets Numba cache kernels in a private temporary folder if there is no better place."""
 
     def __init__(self, function: Any, source: str) -> None:
         self._py_file, self._lineno = source, function.__code__.co_firstlineno  # the names that Numba's mixin expects
@@ -71,7 +71,7 @@ class TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLoca
 
 
 def can_keep_kernels() -> bool:
-    """Whether there is a folder for compiled kernels, including the temporary one; warns if there is none."""
+    """Whether there is a writable folder for compiled kernels, including the temporary one; warns if there is none."""
     known: list[Any] = caching.CacheImpl._locator_classes
     if TemporaryLocator not in known:
         # For a user without a name and a home, "~" stays literal: a folder inside the current one.
@@ -100,7 +100,7 @@ def _save(file: Any, key: Any, data: Any) -> None:
     """Save a compiled function: first its code, in a file named after its signature, then the index that refers to it.
 
     Numba numbers these files and writes the index first. If the code can't be written (a full disk, a killed process)
-    or two processes write at a time, the index then refers to code of another signature or of an older version.
+    or two processes write at once, the index then refers to code of another signature or of an older version.
     """
     name = file._data_name(int.from_bytes(hashlib.sha256(file._dump(key)).digest()[:8], "big"))
     file._save_data(name, data)
@@ -120,7 +120,7 @@ def temporary_folder() -> str | None:
     named = [os.environ[name] for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
     usual = {Path(name).absolute() for name in (*named, "/tmp", "/var/tmp", "/usr/tmp")}
     if base == Path.cwd() and base not in usual:
-        return None  # the current folder is Python's last resort, and not a place for files nobody asked for
+        return None  # Python falls back on the current folder, which is no place for files that nobody asked for
     folder = base / f"siamese-cbow-kernels-{os.geteuid()}-{_digest(PACKAGE)}"
     try:
         if _is_private(folder):
@@ -214,7 +214,7 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 class _Inner(CPUDispatcher):  # type: ignore[misc]
-    """Called from Python, as tests do, it calls a twin with a wrapper; without one the process would crash."""
+    """A call from Python, as in tests, goes to a twin with a wrapper; without one the process would crash."""
 
     def __call__(self, *args: Any) -> Any:
         return _twin(self)(*args)
@@ -234,7 +234,7 @@ def is_cached(kernel: Any) -> bool:
 
 
 def intrinsic_or(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate an intrinsic; `plain` is the same in Python, and replaces it if kernels are plain."""
+    """Decorate an intrinsic; `plain` is its Python version, which replaces it if kernels are plain."""
     from numba.extending import intrinsic
 
     return (lambda written: njit(**INLINE)(plain)) if PLAIN else intrinsic

@@ -1,10 +1,9 @@
-"""Processor features that Numba lacks: atomic counters, bit operations, prefetching.
+"""Processor features that Numba lacks: atomic counters, bit operations, prefetching; and memory that suits them.
 
 Each function is first defined in plain Python and then in LLVM.
 
-Rows in memory span whole cache lines, aligned, prefetched and reused. Rows of whole lines (the dim rounded up, the rest
-zero) make loops over rows a fifth faster. Rows are scattered over memory, so without prefetching
-most of the time would go into waiting for them.
+Rows are aligned and span whole cache lines (the dim rounded up, the rest zero), which makes loops over rows a fifth
+faster. They are scattered over memory, so without prefetching most of the time would go into waiting for them.
 """
 
 from __future__ import annotations
@@ -136,16 +135,13 @@ def high_product(typingctx: Any, a: Any, b: Any) -> Any:
 
 @intrinsic_or(lambda array, index: None)
 def prefetch_item(typingctx: Any, array: Any, index: Any) -> Any:
-    """Prefetch the cache line of array[index] for reading; the array is indexed as flat.
-
-    The index must be inside the array.
-    """
+    """Prefetch the cache line of array[index] for reading; the index is that of the flattened array, and inside it."""
     return types.void(array, types.int64), _at_item(lambda builder, address, args: _request(builder, address, 0))
 
 
 @intrinsic_or(lambda array, index: None)
 def prefetch_to_write(typingctx: Any, array: Any, index: Any) -> Any:
-    """The same, for writing: other cores lose the line, and have to fetch it again."""
+    """Like `prefetch_item`, but for writing: other cores lose the line and have to fetch it again."""
     return types.void(array, types.int64), _at_item(lambda builder, address, args: _request(builder, address, 1))
 
 
@@ -188,7 +184,7 @@ def prefetch_to_move(rows: Vectors, w: int) -> None:
 
 
 class Scratch:
-    """Reusable arrays: the system would hand out fresh ones page by page each time."""
+    """Reusable arrays: fresh memory would come from the system page by page, every time."""
 
     def __init__(self) -> None:
         self._bytes: dict[str, NDArray[np.uint8]] = {}

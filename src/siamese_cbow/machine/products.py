@@ -4,9 +4,9 @@ BLAS would first copy both matrices into its own layout, which on 64 rows costs 
 already in the cache: both products keep a block of results in registers and read their inputs in place. Each number is
 summed in the same order in any block, so nothing depends on tiles or threads.
 
-Also functions of a row of cosines: exp of all of them, and the highest; Numba would go number by number, many times
-slower. Cephes' method: x = n ln 2 + r, exp(r) by a polynomial, 2^n by writing n into the exponent; relative error below
-1e-7.
+Also computes the exp of a whole row of cosines, and the highest of them; Numba would go number by number, many times
+slower. exp follows Cephes: x = n ln 2 + r, exp(r) by a polynomial, 2^n by writing n into the exponent; relative error
+below 1e-7.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _HEIGHT = 16  # rows of results in a block of `_combine`
 if not PLAIN:
     from siamese_cbow.machine.simd import LARGE_REGISTERS, PLACE, SimdCode
 
-    # The same, with pieces of a row and numbers in a piece. Sixteen registers of thirty-two where the processor has
-    # large ones, otherwise twelve of sixteen.
+    # Rows in a block, pieces of a row, numbers in a piece: the sums take sixteen of thirty-two registers if the
+    # processor has large ones, otherwise twelve of sixteen.
     _HEIGHT, _PIECES, _LANES = (16, 1, 16) if LARGE_REGISTERS else (6, 2, 8)
 
 
@@ -49,8 +49,8 @@ def dot(left: Vectors, a: int, right: Vectors, b: int) -> np.float32:
 def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, scores: Vectors, mirror: bool) -> None:
     """scores[i:i_end, j:j_end] = left[i:i_end] x right[j:j_end]'.
 
-    With `mirror`, left and right are the same: scores are written on both sides of the diagonal, and the part below it
-    is not computed.
+    With `mirror`, left and right are the same matrix: scores are written on both sides of the diagonal, and the part
+    below it is not computed.
     """
     for column in range(j, j_end, 4):
         for row in range(i, min(i_end, column + 4) if mirror else i_end, 3):
@@ -61,7 +61,7 @@ def dots(left: Vectors, i: int, i_end: int, right: Vectors, j: int, j_end: int, 
 def _block_of_dots(
     left: Vectors, i: int, last_i: int, right: Vectors, j: int, last_j: int, scores: Vectors, mirror: bool
 ) -> None:
-    """Three rows by four; beyond the end, the last row or column is repeated."""
+    """Three rows by four columns; beyond the end, the last row or column is repeated."""
     i1, i2 = min(i + 1, last_i), min(i + 2, last_i)
     j1, j2, j3 = min(j + 1, last_j), min(j + 2, last_j), min(j + 3, last_j)
     a0 = a1 = a2 = b0 = b1 = b2 = c0 = c1 = c2 = d0 = d1 = d2 = np.float32(0)
@@ -107,7 +107,7 @@ def _combine_plain(
 def _combine(
     typingctx: Any, panels: Any, thread: Any, i: Any, last: Any, rows: Any, column: Any, n: Any, out: Any, first: Any
 ) -> Any:
-    """`combine` for `_HEIGHT` rows from the i-th on and `LINE` columns; beyond the end, the last row is repeated."""
+    """`combine` for `LINE` columns and `_HEIGHT` rows, starting at row i; beyond the end, the last row is repeated."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         code = SimdCode(context, builder, signature, args, _LANES)
@@ -151,7 +151,7 @@ def _combine(
 
 @inner(**INLINE)
 def _ordered(bits: np.int32) -> np.int32:
-    """From the bits of a float32 to integers in the same order, and back: bits of negative numbers are inverted."""
+    """Maps the bits of float32 numbers to integers in the same order, and back: those of negative ones are inverted."""
     return np.int32(bits ^ ((bits >> np.int32(31)) & np.int32(0x7FFFFFFF)))
 
 

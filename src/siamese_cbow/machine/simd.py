@@ -6,11 +6,11 @@
     add_halves     out += rows[a] + rows[b] + ...             of four-bit integers, two per byte
     write_signs    out = 1 or -1 for each bit of a number
 
-Numba keeps the sums of a loop in registers only if it can prove that it may: its own loops run along the columns of a
-few rows, write the sum to memory and read it again for the next few. Written in LLVM (`SimdCode`, which `products` uses
-too), sums stay where the code puts them. Here the columns are split into pieces of a few cache lines, and each piece is
-summed over all rows before the next: a third faster. Each number is the sum of its column from the first row to the
-last, independent of the pieces.
+Numba keeps the sums of a loop in registers only if it can prove that this is safe: its own loops run along the columns
+of a few rows, write the sum to memory and read it again for the next few. Written in LLVM (`SimdCode`, which `products`
+uses too), sums stay where the code puts them. Here the columns are split into pieces of a few cache lines, and each
+piece is summed over all rows before the next: a third faster. Each number is the sum of its column from the first row
+to the last, independent of the pieces.
 
 rows, out  (any, width) float32 with a width of whole cache lines
 numbers    (any,) int32, row numbers
@@ -162,7 +162,7 @@ def _write_signs(bits: Any, out: Any, first: int) -> None:
 
 @intrinsic_or(_write_signs)
 def write_signs(typingctx: Any, bits: Any, out: Any, first: Any) -> Any:
-    """out[first : first + 64], int16, becomes 1 for each bit that is set, from the lowest on, and -1 for the others."""
+    """out[first : first + 64], int16, becomes 1 for each set bit and -1 for the others, starting at the lowest."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         out = context.make_array(signature.args[1])(context, builder, args[1])
@@ -185,7 +185,7 @@ class SimdCode:
         self.vector = ir.VectorType(ir.FloatType(), lanes)
 
     def array(self, number: int) -> Any:
-        """An argument that is an array."""
+        """Argument `number`, which is an array."""
         return self.context.make_array(self._signature.args[number])(self.context, self.builder, self._args[number])
 
     def width(self, array: Any) -> Any:
@@ -205,7 +205,7 @@ class SimdCode:
         return [self.builder.bitcast(place, self.vector.as_pointer()) for place in places]
 
     def load(self, address: Any) -> Any:
-        """A vector, from the address of any number."""
+        """The vector at an address, which need not be aligned to a whole vector."""
         loaded = self.builder.load(address, typ=self.vector)
         loaded.align = 4
         return loaded
@@ -234,7 +234,7 @@ class SimdCode:
 
 
 class _GatherCode(SimdCode):
-    """Shared by the three functions; a vector is a cache line."""
+    """What the three gather functions share; a vector is a cache line."""
 
     def write(
         self, rows: Any, numbers: Any, weights: Any, begin: Any, end: Any, out: Any, k: Any, factor: Any = None

@@ -12,12 +12,12 @@ long kernel once (without the GIL), and atomic counters keep the threads in step
         part = finish(team, tile)               # whoever finishes the last tile of a phase opens the next one
 
 First comes one phase for all batches, then the same few phases for each batch. `Phases` says how the work of a phase is
-divided into tiles; it is filled in beforehand (`cut`), at the latest in an earlier phase.
+divided into tiles; it is filled in (`cut`) in an earlier phase at the latest.
 
-A thread gets the same part of each phase, so that much of what it needs is still in its core's cache; a thread that
-finishes early, for instance because another has lost its core, steals tiles from others. Results don't depend on who
-computes a tile: the code and the order are always the same, and no other tile writes to its part of the result. So any
-number of threads gives the same bytes.
+A thread gets the same part of each phase, so much of the data it needs is still in its core's cache; a thread that
+finishes early, for instance because another has lost its core, steals tiles from others. Results don't depend on which
+thread computes a tile: the code and the order are always the same, and no other tile writes to its part of the result.
+So any number of threads gives the same bytes.
 
 A phase ends when its tiles are done, not when all threads have arrived: a barrier would wait for a thread that has lost
 its core to another program, and halve the speed on a busy machine. Rejected: `prange`. Its OpenMP layer kills the
@@ -37,16 +37,16 @@ from numpy.typing import NDArray
 from siamese_cbow.machine.compiling import INLINE, LEAN, PLAIN, inner
 from siamese_cbow.machine.intrinsics import atomic_add, atomic_load, atomic_raise, give_way
 
-OVER = -1  # in place of a phase: no tile is left
+OVER = -1  # instead of a phase: no tile is left
 
-# Counters, int64: each on its own cache lines, so that waiting for one does not slow the others. Last come those of the
-# parts, which hold turn * _TURN + tiles taken, so that one atomic step reads both. (A turn is a phase of a batch.)
+# Counters, int64: each on its own cache lines, so that waiting for one does not slow the others. The parts' counters
+# come last and hold turn * _TURN + tiles taken, so that one atomic step reads both. (A turn is a phase of a batch.)
 _OPEN, _DONE, _PARTS, _ROOM = 0, 16, 32, 16
 _TURN = 1 << 32
 _LAST_TURN = 1 << 30  # more than any kernel has
 
-# A tile takes up to 100 microseconds. A thread that waits longer waits for one that has lost its core, and yields its
-# own; yielding sooner would hand the core to another program for milliseconds.
+# A tile takes up to 100 microseconds. A longer wait means that another thread has lost its core, so the waiting thread
+# yields its own; yielding sooner would hand the core to another program for milliseconds.
 _SPINS = 100_000
 
 
@@ -59,7 +59,7 @@ class Team(NamedTuple):
 
 
 class Phases(NamedTuple):
-    """How the work of each phase is divided; each array is (n_batches, n_phases), phase 0 is in the row of batch 0."""
+    """How the work of each phase is divided; each array is (n_batches, n_phases), phase 0 in the row of batch 0."""
 
     n: NDArray[np.int64]  # items in a strip
     sizes: NDArray[np.int64]  # items in a tile
@@ -146,10 +146,10 @@ def cut(phases: Phases, batch: int, phase: int, n: int, size: int, n_strips: int
 
 @inner(**INLINE)
 def cut_evenly(phases: Phases, batch: int, phase: int, n: int, n_strips: int, n_threads: int) -> None:
-    """The same for independent items: 100 in one strip, 2 threads -> tiles of 9.
+    """Like `cut`, with a tile size for independent items: 100 in one strip, 2 threads -> tiles of 9.
 
-    A few tiles per thread balance the load; more would only cost claims. The size may depend on the number of threads,
-    because no result depends on it; that of matrix-product tiles may not.
+    A few tiles per thread balance the load; more would only add atomic operations. The size may depend on the number of
+    threads, because no result depends on it; that of matrix-product tiles may not.
     """
     total = n * n_strips
     size = total if n_threads == 1 else (total + 6 * n_threads - 1) // (6 * n_threads)
@@ -158,13 +158,13 @@ def cut_evenly(phases: Phases, batch: int, phase: int, n: int, n_strips: int, n_
 
 @inner(**INLINE)
 def next_item(team: Team) -> int:
-    """For kernels with a single phase of unordered tiles: 0, 1, 2, ... to whichever thread asks."""
+    """The next item, 0, 1, 2, ..., for whichever thread asks first; for kernels with a single phase, in any order."""
     return atomic_add(team.counters, _PARTS, 1)
 
 
 @inner(**INLINE)
 def next_tile(team: Team, phases: Phases, part: int) -> Tile:
-    """A tile of the open phase, from this part or another; waits if all have been taken."""
+    """A tile of the open phase, from this part or another; waits for the next phase if all are taken."""
     n_batches, n_phases = phases.n.shape
     while True:
         taken = atomic_add(team.counters, _PARTS + _ROOM * part, 1)
@@ -194,8 +194,8 @@ def part_of(n_tiles: int, part: int, n_threads: int) -> tuple[int, int]:
 def _next_part(team: Team, turn: int, part: int) -> int:
     """The part to continue with when all tiles of this one are taken: the next thread's, or one's own after a wait.
 
-    The thread that opened the phase checks all parts, so it does no harm if another thread, which came before a part
-    was open, waits too soon.
+    The thread that opened the phase checks all parts, so no tile is lost if another thread comes before a part is open
+    and waits too soon.
     """
     part = (part + 1) % team.n_threads
     if part == team.thread:

@@ -7,7 +7,7 @@
 Several counters work in parallel on the blocks of one corpus. Which block goes to which counter depends on the
 block's position alone, so the result is the same for any number of threads.
 
-In groups of translations, each column has its own language and its words are counted separately. In the end the
+In groups of translations, each column has its own language and its words are counted separately. Finally the
 vocabularies are concatenated, each word with its language: en:the en:house de:das de:haus.
 
 Memory is bounded: a counter that holds more than `max_distinct` distinct words of a language drops the rarest of
@@ -61,7 +61,7 @@ class WordCounter:
         self._seeds = seeds(n_languages + 1)  # a group ends with an empty line
         self._table = word_table(1 << 15)
         self._scratch = scratch()
-        self._ids: Ids = np.empty(0, np.int32)  # room for those of a block
+        self._ids: Ids = np.empty(0, np.int32)  # room for the ids of a block
         self.n_words = 0
         self.n_forgotten = 0
         self.forgets: list[Ids] = []  # on disk, one for each drop: old provisional id -> new one, or -1
@@ -82,7 +82,7 @@ class WordCounter:
         return self._table.columns[: self.n_words]
 
     def scan(self, lines: bytes) -> tuple[Ids, Offsets]:
-        """Provisional ids of every word, and for each line the number of ids up to its end; -1 - that if it is empty.
+        """Provisional ids of all words, and for each line the number n of ids up to its end; -1 - n if it is empty.
 
         b"the cat\\n\\nthe dog\\n" -> [0, 1, 0, 2], [2, -3, 4]
 
@@ -118,7 +118,7 @@ class WordCounter:
         return [letters[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def remaps(self, last: Ids) -> list[Ids]:
-        """From the final ids of today's provisional ids to those of every generation, (generation + 1) arrays.
+        """From the final ids of current provisional ids to those of every generation, (generation + 1) arrays.
 
         An id of an early generation passes through all later drops.
         """
@@ -189,7 +189,7 @@ class Counted(Protocol):
         """The spelling of some."""
 
     def remaps(self, last: Ids) -> list[Ids]:
-        """From the final ids of today's provisional ids to those of every generation."""
+        """From the final ids of current provisional ids to those of every generation."""
 
 
 def merge(
@@ -291,7 +291,7 @@ def _ids_in(vocabulary: Vocabulary, words: Sequence[str], language: str) -> list
 
 
 def _on_disk(folder: Path, values: Ids) -> Ids:
-    """The same array in a file of its own, so that the system can reclaim its memory."""
+    """The array, mapped from a file of its own, so that the system can reclaim its memory."""
     handle, name = tempfile.mkstemp(suffix=".npy", dir=folder)
     os.close(handle)
     return as_mapped(Path(name), values)

@@ -1,7 +1,7 @@
 """Several streams for one training run: running text and pairs, or a new text and some of an old one.
 
-    Mix([wikipedia, captions])                  an epoch goes through both, a piece of one after a piece of the other
-    Mix([wikipedia, captions], passes=[1, 5])   and through the captions five times
+    Mix([wikipedia, captions])                  an epoch goes through both, in alternating pieces
+    Mix([wikipedia, captions], passes=[1, 5])   and five times through the captions
 
 The streams are not changed; each keeps its own vocabulary. The model gets the words of all.
 """
@@ -44,7 +44,7 @@ class Mix:
         """The argument as a mix: a single stream is a mix of one."""
         if isinstance(streams, Mix):
             return streams
-        several: Any = streams  # anything but a list is taken for a single stream, and checked
+        several: Any = streams  # anything but a list counts as a single stream, and is checked
         return cls(list(several) if isinstance(several, list | tuple) else [several])
 
     @cached_property
@@ -82,7 +82,7 @@ class Mix:
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
     def about(self) -> dict[str, Any]:
-        """What a model records about its corpus; for several streams, also each of them."""
+        """The facts about its corpus that a model records; for several streams, also those of each."""
         about: dict[str, Any] = {"fingerprint": self.fingerprint, "n_tokens": self.n_tokens}
         if len(self.streams) > 1:
             about["streams"] = [
@@ -102,7 +102,7 @@ class Mix:
 
 
 def joined(vocabularies: Iterable[Vocabulary]) -> Vocabulary:
-    """The words of all, with their counts added up: 3 the 1 cat + 2 the 4 dog -> 5 the 4 dog 1 cat.
+    """The words of all vocabularies, with their counts added up: 3 the 1 cat + 2 the 4 dog -> 5 the 4 dog 1 cat.
 
     Equal vocabularies count once: a text prepared with the vocabulary of another has that one's counts, not its own.
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from siamese_cbow.text.languages import Detected
 
 WORDS_ONLY = Tokenizer(punctuation=False)  # punctuation carries no topic, and costs time and quality
-OURS = (ABOUT, VOCABULARY, *(f"{name}.npy" for name in ARRAYS))  # all files in a stream's folder
+OURS = (ABOUT, VOCABULARY, *(f"{name}.npy" for name in ARRAYS))  # all files of a stream's folder
 
 
 def prepare(
@@ -69,7 +69,7 @@ def prepare(
     """
     corpus = inputs if isinstance(inputs, Corpus) else Corpus(inputs, text)
     checked_value("tokenizer", tokenizer, Tokenizer, optional=True)
-    tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from here on, the settings have it too
+    tokenizer, language = tokenizer or WORDS_ONLY, corpus.language.language  # from now on, the settings have it too
     if not corpus.settings.languages:  # several languages are all tokenised alike
         tokenizer = tokenizer.of_language(language.code)
     given = vocabulary if vocabulary is None or isinstance(vocabulary, Vocabulary) else Vocabulary.read(vocabulary)
@@ -77,7 +77,7 @@ def prepare(
     with shown(progress, "preparing", corpus.total_bytes, unit="B") as reporter:
         if output is None:
             with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as folder:
-                # The arrays stay readable after their folder has gone: a mapped file lives until it is unmapped.
+                # The arrays stay readable after their folder is deleted: a mapped file lives until it is unmapped.
                 return _prepare_into(Path(folder) / "stream", corpus, settings, thread_count(threads), reporter)
         target = as_path(output, "output", home=False)
         return _prepare_or_reuse(target, corpus, settings, restart, thread_count(threads), reporter)
@@ -115,12 +115,12 @@ class Settings:
         }
 
     def seed(self) -> str:
-        """What makes streams of the same arrays and words differ."""
+        """The settings that make streams with the same arrays and words differ."""
         return fingerprint_seed(self.tokenizer, self.text.kind, self.text.languages)
 
 
 def sources_of(corpus: Corpus) -> list[dict[str, Any]]:
-    """What shows whether a file has changed; empty if not all inputs are files."""
+    """Size and time of each file, which show whether it has changed; empty if not all inputs are files."""
     stats = [(path, path.stat()) for path in corpus.files]
     return [{"path": str(path), "size": stat.st_size, "modified_ns": stat.st_mtime_ns} for path, stat in stats]
 
@@ -135,7 +135,7 @@ def _prepare_or_reuse(
 ) -> Stream:
     """The stream in `folder` if it has exactly this text and these settings; otherwise a new one, if allowed."""
     changes = _changes(folder, sources_of(corpus), settings, restart)
-    if changes == [] and not corpus.files:  # only the result shows whether the text is the same
+    if changes == [] and not corpus.files:  # only a new stream shows whether the text is the same
         with tempfile.TemporaryDirectory(prefix="siamese-cbow-") as elsewhere:
             stream = _prepare_into(Path(elsewhere) / "stream", corpus, settings, threads, progress)
         changes = [] if stream.fingerprint == read_about(folder)["fingerprint"] else ["the text"]

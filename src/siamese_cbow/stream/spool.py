@@ -1,7 +1,7 @@
 """The first pass over a corpus: provisional word ids and line ends on disk, in the order of the text.
 
-Which counter a block belongs to is decided by its position, never by a thread, and blocks are written in order: the
-spool is the same for any number of threads.
+A block's position alone decides its counter, and blocks are written in order, so the spool is the same for any number
+of threads. Does not choose the vocabulary: see `counting.merge`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from siamese_cbow.text.splitters import Splitters
 
 @dataclass
 class Tallies:
-    """What to tell the user about the text."""
+    """Layouts, and counts of whatever was unusual in the text, for messages to the user."""
 
     languages: tuple[str, ...] = ()
     layouts: Mapping[str, str] = field(default_factory=dict)  # source -> layout
@@ -73,21 +73,21 @@ class Spool:
 
     def __init__(self, path: Path, n_blocks: int = 0) -> None:
         self._path = path
-        # The counter of each, and its generation; an existing one comes from one counter that dropped nothing.
+        # The counter of each block, and its generation; an existing spool comes from one counter that dropped nothing.
         self._blocks: list[tuple[int, int]] = [(0, 0)] * n_blocks
         self.tallies = Tallies()
 
     def fill(self, corpus: Corpus, counters: Sequence[WordCounter], *, threads: int, progress: Progress) -> None:
         """Reads the corpus: while threads split and scan some blocks, the next is read and an earlier one is written.
 
-        Block i is split whenever there is a thread for it, and then scanned by counter i modulo their number, after
-        that counter has scanned its block before it.
+        Block i is split as soon as a thread is free; then counter i modulo their number scans it, after its previous
+        block.
         """
 
         def scan(counter: WordCounter, block: RawBlock, before: Future[Scanned] | None) -> Scanned:
             lines = corpus.lines(block, splitters.split)
             if before:
-                before.result()  # of a task that began earlier, so it never waits for this one
+                before.result()  # its task began earlier, so it never waits for this one
             ids, ends = counter.scan(lines.text)
             return Scanned(counter.generation, ids, ends, replace(lines, text=b""), block.n_source_bytes)
 
@@ -112,7 +112,7 @@ class Spool:
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks it holds."""
+        """The number of blocks."""
         return len(self._blocks)
 
     def blocks(self, remaps: Sequence[Sequence[Ids]]) -> Iterator[tuple[Ids, Offsets]]:

@@ -69,7 +69,7 @@ class Stream:
 
     @property
     def language(self) -> str:
-        """The language the text was prepared for, whose stems it uses: "en". For several, see the vocabulary's."""
+        """The language the text was prepared for, whose stems are used: "en"; several are in `vocabulary.languages`."""
         return str(self.about.get("settings", {}).get("text", {}).get("language", "en"))
 
     @property
@@ -121,7 +121,7 @@ class Stream:
         return cls(ids, sentences, bounds, vocabulary, tokenizer, digest.hexdigest(), kind)
 
     def parts(self, n: int) -> list[range]:
-        """The sentences of n parts of about equal size, which end at the end of a document if one is near.
+        """The sentences of n parts of about equal size; a part ends with a document if the end of one is near.
 
         Documents of 49 and 51 sentences, 2 parts -> sentences 0 to 49, 49 to 100
         """
@@ -185,7 +185,7 @@ class Stream:
 
         vocabulary  the content of its vocabulary file, if known: a large one takes a while to read
         verify      recompute the fingerprint, which detects a single changed bit: a second per gigabyte
-        part        (2, 5): only the third of five parts of it, and only that is read
+        part        (2, 5): only the third of five parts, and only that part is read
         """
         folder = as_path(path, "the stream")
         about = read_about(folder)
@@ -225,7 +225,7 @@ class Stream:
 
 
 def fingerprint_seed(tokenizer: Tokenizer, kind: StreamKind, languages: Sequence[str]) -> str:
-    """What makes streams of the same arrays and words differ."""
+    """The settings that make streams with the same arrays and words differ."""
     return json.dumps(tokenizer.identity()) + " ".join([kind, *languages])
 
 

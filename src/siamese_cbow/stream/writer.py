@@ -1,4 +1,4 @@
-"""Writes the arrays of a stream block by block, without knowing their final length."""
+"""Writes the arrays of a stream block by block, without knowing their final length. Receives final ids: see `spool`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = 1 << 22  # ids copied at a time
 class StreamWriter:
     """Takes blocks of ids in text order and writes the three arrays of a stream.
 
-    is_part  its text continues on both sides: the arrays have no 0 at the start, and the last document stays open
+    is_part  the text continues on both sides: the arrays have no 0 at the start, and the last document stays open
     """
 
     def __init__(self, folder: Path, *, is_part: bool = False) -> None:
@@ -68,7 +68,7 @@ class StreamWriter:
         self._n_dropped += counts["n_dropped_sentences"]
 
     def finish_part(self) -> dict[str, int]:
-        """Closes the files of a part; counts for `append`."""
+        """Closes the files of a part; returns the counts for `append`."""
         for array in self._arrays.values():
             array.close()
         return {"n_unknown_tokens": self._n_unknown, "n_dropped_sentences": self._n_dropped}
@@ -81,9 +81,9 @@ class StreamWriter:
             self._last_document = int(new[-1])
 
     def finish(self, vocabulary: Vocabulary, *, seed: str) -> dict[str, Any]:
-        """Closes the files. Lengths, counts and the fingerprint, for `stream.json`.
+        """Closes the files; returns lengths, counts and the fingerprint, for `stream.json`.
 
-        seed  what makes streams of the same arrays and words differ
+        seed  from `stream.fingerprint_seed`
         """
         self._end_documents(np.array([self._n_sentences]))
         for array in self._arrays.values():

@@ -1,4 +1,4 @@
-"""Text: from files, folders, standard input and Python iterables to records, sentences and rows.
+"""Text: turns files, folders, standard input and Python iterables into records, sentences and rows.
 
 In the order of the flow:
 
@@ -12,11 +12,11 @@ In the order of the flow:
     encodings    which encoding a text is in, and the text in UTF-8 [Decoding]
     chunks       bytes as text: cleaned, divided into whole lines, made valid UTF-8
     folders      the files of a folder, without hidden, ignored and binary ones
-    inputs       what was given: files, folders and globs, or the texts themselves
+    inputs       the inputs of a command: files, folders and globs, or the texts themselves
       [Texts, check_is_no_table, is_name, looks_like_name, no_text_remark]
-    table_files  CSV and TSV: the cells of some columns
-    parquet_files  the same for Parquet, in bounded memory [arrow_cells]
-    json_files   the same for JSON lines and arrays; whole tables of any kind [table_rows]
+    table_files  the cells of some columns of CSV and TSV
+    parquet_files  the cells of some columns of Parquet, in bounded memory [arrow_cells]
+    json_files   the cells of some keys of JSON lines and arrays; whole tables of any format [table_rows]
     reader       from files to blocks of records, by the table of formats below
       [RecordColumns, column_names_of, format_of, language_samples, read_columns, telling_files]
     documents    HTML, Markdown, PDF and subtitles: their paragraphs
@@ -25,9 +25,9 @@ In the order of the flow:
     sentences    from raw blocks to lines of sentences; groups of paraphrases: PPDB, tab-separated lines, lists
     corpus       a view of records: sentences for training; files and parts of files, read independently
       [Corpus, FileLook, chosen_layouts, first_of_blocks, look_at, n_pieces, part_blocks, piece_start]
-    row_reader   a view of records: rows that know their place [Line, RowReader, Rows, block_texts, iter_lines]
+    row_reader   a view of records: rows with their positions [Line, RowReader, Rows, block_texts, iter_lines]
 
-Knows nothing of words or vectors. To add a format, write its reader in a new module and list both here.
+Knows nothing about words or vectors. To add a format, write its reader in a new module and list both here.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from siamese_cbow.errors import needs
 class FileFormat(NamedTuple):
     """A kind of file, and how it is read.
 
-    endings  of file names, without the compression
+    endings  of file names, without that of the compression
     text     "lines" if each line is a record; else "module.function" in this room, a `reader.ReadCells`, which is
              imported on use; "" if files of this kind are skipped in a folder
     groups   the same for groups of paraphrases
     rows     "module.function" that reads all columns of a table, for `reader.RecordColumns`
-    document "module.function" that reads such a file as paragraphs, a `documents.Paragraphs`; its lines are records
+    document "module.function" that reads the file as paragraphs, a `documents.Paragraphs`; its lines are records
              only if lines are requested
-    needs    the library that reads it and the extra that installs it, if the base lacks it
+    needs    the library that reads it and the extra that installs it, if the base install lacks it
     """
 
     name: str

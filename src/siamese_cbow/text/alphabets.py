@@ -1,10 +1,11 @@
-"""Which of several encodings fits: the one that gives the letters of a single language.
+"""Chooses among several encodings: the right one gives the letters of a single language.
 
 Windows-1252 and Windows-1250 both turn French into letters, but only one of them into letters that French has:
 
     best_fit("crème brûlée".encode("cp1252"), ["cp1250", "cp1252"])   ->  ("cp1252", 1.0); the other: "crčme brűlée"
 
-Knows Latin letters, and for other scripts which related encodings to try; charset-normalizer distinguishes those.
+Knows the letters of languages in Latin script; for Cyrillic and East Asian text, only which related encodings to try.
+Does not tell scripts apart: charset-normalizer does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-# The frequent ones first.
+# The most common ones first.
 LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257", "mac_roman", "cp850")
 _MARKS = "“”‘’„‚«»–—…•·†€£©®™°§×½¼²´¿¡ºª\xa0"
 _ALPHABETS = {  # the letters of each language beyond ASCII
@@ -67,7 +68,7 @@ _KANA = re.compile("[ぁ-ゖァ-ー]")
 
 
 def relative(data: bytes, encoding: str) -> str:
-    """The encoding, or a similar one that fits better, as far as a short text shows.
+    """The encoding, or a related one that fits better, as far as a short text shows.
 
     Cyrillic: by capitals inside words and box drawing, "╨чЮпяшЛ". East Asian: by kana, which only Japanese has.
     """
@@ -83,6 +84,6 @@ def relative(data: bytes, encoding: str) -> str:
 
 
 def is_latin(data: bytes, encoding: str) -> bool:
-    """Whether most non-ASCII letters of `data` are Latin."""
+    """Whether most non-ASCII letters of `data` are Latin: `is_latin("Łódź".encode("cp1250"), "cp1250")` -> True."""
     letters = [letter for letter in data.decode(encoding, "replace").lower() if letter > "\x7f" and letter.isalpha()]
     return sum(letter <= "\u024f" for letter in letters) > 0.5 * len(letters)

@@ -1,9 +1,10 @@
-r"""Bytes as text in UTF-8: cleaned, and divided into chunks of whole lines (or paragraphs).
+r"""Turns bytes into text in UTF-8: cleans it and divides it into chunks of whole lines (or paragraphs).
 
     read:  "a b\nc d\ne"  in pieces of 5 bytes     chunks:  "a b\n"  "c d\n"  "e\n"
 
 Only `\n` ends a line; a `\r` before it is dropped later. Memory doesn't grow with the file: a line longer than
-16 MB is cut at white space, refused, or kept whole up to 64 MB, as the caller decides.
+16 MB is cut at white space, refused, or kept whole up to 64 MB, as the caller decides. Does not look for sentences: see
+`sentences`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def open_text(path: Path | None, decoding: Decoding) -> Iterator[TextStream]:
 
 
 class TextStream:
-    """The bytes of a text input in UTF-8: no byte order mark, no NULs.
+    """A text input in UTF-8, without byte order mark and NULs.
 
     head    the first megabyte
     sample  whole lines from all over the file, or from the head if the rest isn't available yet
@@ -108,8 +109,8 @@ def line_chunks(
 ) -> Iterator[Chunk]:
     r"""Divides the input after the last whole line (`by="line"`) or the last blank line (`by="paragraph"`).
 
-    A document is one unit. Every chunk ends with `\n`.
-    `overlong` says what happens to a line or paragraph of more than `limit` bytes.
+    With `by="document"`, all of it is one unit. Every chunk ends with `\n`. `overlong` says what happens to a unit of
+    more than `limit` bytes.
     """
     cutter = _Cutter(name, by, overlong, limit, advice)
     rest, line = bytearray(), 1
@@ -160,7 +161,7 @@ def _with_last(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _n_lines(text: bytes | bytearray) -> int:
-    """Five times as fast as `text.count(b"\n")`, which stops at every line."""
+    r"""The number of line ends; five times as fast as `text.count(b"\n")`, which stops at every line."""
     return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
@@ -238,8 +239,8 @@ _FEW = 64  # broken characters in a block that may be accidental
 def valid_utf8(data: bytes, source: str = "the text") -> tuple[bytes, int]:
     r"""`data` with broken UTF-8 replaced by U+FFFD, and the number of replacements.
 
-    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1). Too many are an error: this part of
-    `source` is in another encoding, though it began as UTF-8.
+    `valid_utf8(b"caf\xe9")` -> (b"caf\xef\xbf\xbd", 1). Too many are an error: this part of `source` is in another
+    encoding, though the text began as UTF-8.
     """
     if data.isascii() or _is_utf8(data):
         return data, 0

@@ -4,7 +4,7 @@
     for block in corpus.blocks():          # sequential and cheap: reading and decompressing
         lines = corpus.lines(block)        # pure and heavy: any thread may do it
 
-Nothing is read until `blocks()`. Does not tokenise, does not count words, keeps nothing of the text.
+Nothing is read until `blocks()`. Does not tokenise or count words, and keeps none of the text.
 
 Several machines can read the files, and parts of large ones, independently; together they give the same blocks:
 
@@ -46,8 +46,8 @@ from siamese_cbow.text.splitters import split_lines
 class Corpus:
     """Text to be read.
 
-    inputs       what was given: a path, a folder, a glob, "-", a list of those; or an iterable of strings or of lists
-                 of strings (one list per document); `Texts([...])` for a plain list of strings
+    inputs       a path, a folder, a glob, "-", a list of those; or an iterable of strings or of lists of strings (one
+                 list per document); `Texts([...])` for a plain list of strings
     settings     how it is read
     files        the files behind it, to detect changes of the text; empty if there are other inputs
     total_bytes  the size of the files on disk, for a progress bar; None if unknown
@@ -83,7 +83,7 @@ class Corpus:
 
     @property
     def language(self) -> Detected:
-        """The language of the text, and how it was found. From here on it is in the settings."""
+        """The language of the text, and how it was found. From the first call on, the settings have it too."""
         if self._language is None:
             self._opened = self._open()
         assert self._language is not None
@@ -121,7 +121,7 @@ class Corpus:
     def lines(self, block: RawBlock, split: Split = split_lines) -> Lines:
         """The sentences of a block, or the members of groups; pure and safe in any thread.
 
-        split  what splits running text: `Splitters.split` does it in other processes
+        split  the function that splits running text: `Splitters.split` does so in other processes
         """
         if self.settings.kind == "groups":
             return group_lines(block, self.settings.n_columns)
@@ -146,12 +146,12 @@ class Corpus:
 
 
 def _kind(block: RawBlock) -> tuple[AnyLayout, bool] | None:
-    """What a block must share with others to be joined; None unless it is a whole file, or starts a table."""
+    """The properties that joined blocks share; None for a block that is neither a whole file nor starts a table."""
     return (block.layout, block.marked) if block.first == 1 and block.data.endswith(MARK) else None
 
 
 class _Joining:
-    """Decides, block after block, which are joined."""
+    """Decides, block after block, which blocks are joined."""
 
     def __init__(self) -> None:
         self._kind: object = None
@@ -198,7 +198,7 @@ def _joined(blocks: list[RawBlock]) -> RawBlock:
 class FileLook:
     """What the beginning of a file shows.
 
-    evidence    of its layout, if that is to be chosen
+    evidence    of its layout, if that is still to be chosen
     layout      if there is nothing to choose; None for a file without a block
     n_bytes     of its first block
     is_joined   its first block may be joined with those of the files before
@@ -254,7 +254,7 @@ def piece_start(number: int) -> int:
 
 
 def n_pieces(n_bytes: int) -> int:
-    """The number of pieces in a file of this many bytes."""
+    """The number of pieces in a file of this many bytes: `n_pieces(5 << 20)` -> 2."""
     return 1 if n_bytes <= SAMPLE_BYTES else 1 - (SAMPLE_BYTES - n_bytes) // BLOCK_BYTES
 
 
@@ -286,7 +286,7 @@ def part_blocks(
 
 
 def _in_utf8(texts: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The same texts; an error if one is clearly in another encoding, though the file began in ASCII."""
+    """The texts unchanged; an error if one is clearly in another encoding, though the file began in ASCII."""
     for text in texts:
         if not text.isascii() and Decoder(name, Decoding(), text[:SAMPLE_BYTES]).encoding not in (None, UTF8):
             raise InputError(f"{name} is not UTF-8 throughout; name its encoding: --encoding NAME")

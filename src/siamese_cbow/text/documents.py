@@ -2,10 +2,10 @@ r"""Documents: the visible text of HTML, Markdown, PDF and subtitles, as paragra
 
     markdown_paragraphs(Path("a.md"), decoding)   ->   [(1, "A title"), (3, "A paragraph\nin two lines")]
 
-Tags, scripts, styles, comments, front matter and the targets of links are left out; entities are characters; code
-blocks are read only if `code` is set; code inside a sentence is part of it. The number of a paragraph is that
-of its line in Markdown, that of its page in a PDF, and counts paragraphs in HTML. A whole document is held in
-memory, so its size is limited.
+Tags, scripts, styles, comments, front matter and the targets of links are left out; entities are decoded; code blocks
+are read only if `code` is set; code inside a sentence is part of it. A paragraph is numbered by its line in Markdown
+and subtitles, by its page in a PDF, and consecutively in HTML. A whole document is held in memory, so its size is
+limited. Runs no scripts and no OCR.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from siamese_cbow.text.records import NoText
 
 Paragraphs: TypeAlias = list[tuple[int, str]]  # numbers, and texts that may have line ends
 
-MAX_BYTES = 16 << 20  # of HTML and Markdown: parsing takes fifty times as much memory
+MAX_BYTES = 16 << 20  # of a document other than PDF: parsing HTML or Markdown takes fifty times as much memory
 MAX_PDF_BYTES = 256 << 20
 
 
@@ -45,7 +45,7 @@ def _whole(path: Path, decoding: Decoding, advice: str) -> str:
 
 # HTML
 
-# What is not text, or not shown where it stands.
+# Elements that are not text, or are not shown in place.
 _NO_TEXT = {"script", "style", "template", "noscript", "head", "title", "svg", "math", "iframe", "object", "canvas",
             "audio", "video", "datalist", "rp", "rt", "select", "textarea"}  # fmt: skip
 _CODE = {"pre", "code", "samp", "kbd", "listing", "xmp"}
@@ -82,7 +82,7 @@ def html_texts(page: str, *, code: bool, name: str = "the page") -> list[str]:
     from selectolax.lexbor import LexborHTMLParser
 
     _check_tags(page, name)
-    if _XHTML.search(page[: 1 << 12]):  # <title/> is closed there; in HTML, the rest of the page would be the title
+    if _XHTML.search(page[: 1 << 12]):  # <title/> is closed in XHTML; in HTML, the rest of the page would be the title
         page = _CLOSED_AT_ONCE.sub(r"<\1\2></\1>", page)
     root = LexborHTMLParser(page).body
     texts = "".join(_html_pieces(root, code)).split("\0") if root is not None else []
@@ -137,8 +137,8 @@ def _is_hidden(attributes: dict[str, str | None] | None) -> bool:
 
 # Markdown
 
-# Each line of YAML is a key, an item, a comment, empty or indented. What stands between two horizontal rules, which
-# look the same, is text: it follows an empty line, or has other lines.
+# Each line of YAML is a key, an item, a comment, empty or indented. Two horizontal rules look the same, but the lines
+# between them are text: they follow an empty line, or are of other kinds.
 _YAML_LINE = r"(?:|[ \t#\]}-][^\n]*|[\w\"'][^\n:]*:(?:[ \t][^\n]*)?)\n"
 _FRONT_MATTER = re.compile(
     rf"\A(?:---[ \t]*\n(?![ \t]*\n)(?:#[^\n]*\n)*(?=[\w\"'][^\n:]*:(?:\s|$))(?:{_YAML_LINE})*?(?:---|\.\.\.)[ \t]*$"
@@ -215,7 +215,7 @@ def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Par
     """The paragraphs of all pages, each with the number of its page; code can't be distinguished from text."""
     import pypdf
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its repairs are of no interest to the user
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # users need not know about its repairs
     with open_bytes(path) as stream:
         data = stream.read(MAX_PDF_BYTES + 1)
     if len(data) > MAX_PDF_BYTES:
@@ -237,7 +237,7 @@ def pdf_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Par
 
 
 def _page_paragraphs(page: str) -> Iterator[str]:
-    """Lines of a page as paragraphs: one ends at an empty line, or where a line is clearly shorter than the others."""
+    """The paragraphs of a page: one ends at an empty line, or after a line that is clearly shorter than the others."""
     lines = [_WHITE.sub(" ", line).strip() for line in page.replace("\0", " ").split("\n")]
     lengths = sorted(len(line) for line in lines if line)
     width = lengths[int(0.9 * len(lengths))] if lengths else 0

@@ -1,10 +1,10 @@
-r"""Which encoding a text is in, and the text in UTF-8.
+r"""Detects the encoding of a text and converts the text to UTF-8.
 
     decoder = Decoder("a.txt", Decoding(), b"Stra\xdfe")      decoder.utf8(b"Stra\xdfe")  ->  b"Stra\xc3\x9fe"
 
-UTF-8 passes through untouched, at no cost; errors in it are replaced and counted later. Everything else is recognised
-from samples of several places of the file: UTF-16 and UTF-32 by their byte order mark or by what they decode to, other
-encodings by charset-normalizer. Text that is ASCII so far is decided at the first other byte.
+UTF-8 passes through untouched, at no cost; errors in it are replaced and counted later, by `chunks`. Everything else is
+recognised from samples taken all over the file: UTF-16 and UTF-32 by their byte order mark or by what they decode to,
+other encodings by charset-normalizer. Text that begins as pure ASCII is decided at its first non-ASCII byte.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LABELS = {f"cp125{i}": f"Windows-125{i}" for i in range(8)} | {
     "mac_roman": "Mac Roman", "iso2022_jp": "ISO-2022-JP", "iso8859_15": "ISO-8859-15", "koi8_u": "KOI8-U",
     "iso8859_5": "ISO-8859-5",
 }  # fmt: skip
-# The common ones; many others differ from one of them in a few characters, and only make the choice worse.
+# The common ones; many others differ from one of these in a few characters, and would only make the choice worse.
 _CANDIDATES = [name for name in _LABELS if name not in ("iso2022_jp", "iso8859_15")]
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b"))
 _SAMPLE = 1 << 15  # bytes for charset-normalizer
@@ -51,7 +51,7 @@ class Decoding:
     """How bytes become text, and what was detected on the way.
 
     encoding  given by the user; None: detect it
-    found     source -> encoding, for those not in UTF-8
+    found     source -> encoding, for sources not in UTF-8
     broken    source -> number of broken characters replaced
     notes     source -> further notes on how it was read
     """
@@ -132,7 +132,7 @@ class Decoder:
         if all(sample.isascii() for sample in samples):
             return "iso2022_jp" if b"\x1b$" in samples[0] else None
         _, n_wide, n_broken = _utf8_counts(samples)
-        # Without either, the only bytes beyond ASCII are the last ones.
+        # If neither finds any, the only non-ASCII bytes are the last ones.
         encoding = UTF8 if n_wide > n_broken else _declared(samples) or likely_encoding(samples) or UTF8
         if encoding == UTF8:
             self._check_utf8(samples)
@@ -148,7 +148,10 @@ class Decoder:
 
 
 def is_too_broken(n_broken: int, n_characters: int) -> bool:
-    """Whether this is another encoding; a single wrong character never is."""
+    """Whether so many characters are broken that the text must be in another encoding; one alone is never enough.
+
+    `is_too_broken(1, 10)` -> False; `is_too_broken(2, 10)` -> True
+    """
     return n_broken > max(1, MOST_BROKEN * n_characters)
 
 
@@ -166,14 +169,14 @@ def broken_error(name: str, n_broken: int, n_characters: int, encoding: str, sam
 
 
 def _utf8_counts(samples: Sequence[bytes]) -> tuple[int, int, int]:
-    """(characters, those of several bytes, broken ones) of all samples."""
+    """(characters, multi-byte ones, broken ones) of all samples."""
     counts = [_utf8_counts_of(sample, is_start=i == 0) for i, sample in enumerate(samples)]
     n_characters, n_wide, n_broken = map(sum, zip(*counts, strict=True))
     return n_characters, n_wide, n_broken
 
 
 def _utf8_counts_of(sample: bytes, *, is_start: bool) -> tuple[int, int, int]:
-    """(characters, those of several bytes, broken ones) of a sample that may begin and end inside a character."""
+    """(characters, multi-byte ones, broken ones) of a sample that may begin and end inside a character."""
     if not is_start:
         sample = sample.lstrip(bytes(range(0x80, 0xC0))) if sample[:1] >= b"\x80" else sample
     text = codecs.getincrementaldecoder(UTF8)("replace").decode(sample)
@@ -248,7 +251,10 @@ def _declared(samples: Sequence[bytes]) -> str | None:
 
 
 def likely_encoding(samples: Sequence[bytes]) -> str | None:
-    """The encoding of text that is not UTF-8, from its non-ASCII lines; None if none fits."""
+    r"""The encoding of text that is not UTF-8, from its non-ASCII lines; None if none fits.
+
+    `likely_encoding([b"Stra\xdfe"])` -> 'cp1252'
+    """
     from charset_normalizer import from_bytes
 
     telling = _telling_lines(samples)
@@ -273,7 +279,7 @@ def _stand_alone(data: bytes) -> bool:
 
 
 def decodes(data: bytes) -> bool:
-    """Whether bytes are UTF-8, by decoding them; for short inputs, see `chunks`."""
+    r"""Whether bytes are UTF-8: `decodes(b"Stra\xdfe")` -> False. `chunks` has a faster way for long inputs."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -291,7 +297,7 @@ def _telling_lines(samples: Sequence[bytes]) -> bytes:
         size = 0
         for line in lines:
             if (first := _NOT_ASCII.search(line)) and not decodes(line):
-                # Of an endless line, the surroundings; starting inside a character is rare.
+                # Of an endless line, only the surroundings of the byte; a cut inside a character is rare.
                 line = line if len(line) <= share else line[max(0, first.start() - 40) : first.start() + share]
                 telling.append(line)
                 size += len(line)

@@ -1,10 +1,11 @@
-"""Folders as ripgrep walks them: hidden, ignored and binary files are skipped and counted, and so is our own output.
+"""Walks folders as ripgrep does: hidden, ignored and binary files are skipped and counted, and so is our own output.
 
     Walk(["*.md"]).files(Path("notes"))   -> the Markdown files below notes, sorted
 
-A file is ignored by the .gitignore and .ignore files beside and above it, up to the root of its git repository. Links
-are followed, but nothing is read twice and no loop is walked. Globs are like the lines of a .gitignore file,
-inverted: `*.md` only these, `!drafts/` not those; the last match wins, except over hidden folders.
+A file is ignored if the .gitignore and .ignore files beside and above it say so, up to the root of its git repository.
+Links are followed, but nothing is read twice, and loops are not followed. Globs are like the lines of a .gitignore
+file, inverted: `*.md` keeps only these files, `!drafts/` leaves those out; the last match wins, except over hidden
+folders. Looks only at names and the first bytes of files: `reader` reads them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _IGNORE_FILES, _EXCLUDE = (".gitignore", ".ignore"), ".git/info/exclude"
 _HEAD_BYTES = 1 << 13
 _MOST_DEEP = 5  # occurrences of ** in a pattern: each tries all folders of a path
-# What is skipped -> its name in the singular and plural.
+# Kind of skipped file -> its name in the singular and plural.
 KINDS = {
     "binary": ("{} binary file", "{} binary files"),
     "ignored": ("{} ignored by .gitignore",) * 2,
@@ -44,7 +45,7 @@ KINDS = {
 }  # fmt: skip
 
 
-# Files that identify a folder that we wrote: its vocabulary and its log are readable, but not text of the user.
+# Files that identify a folder that we wrote: its vocabulary and its log are readable, but not the user's text.
 _OWN = (
     {"stream.json", "ids.npy"},
     {"config.json", "vocabulary.txt", "model.safetensors"},
@@ -232,13 +233,13 @@ _TOKENS = re.compile(r"(?P<star>\[\^/\]\*)|(?P<text>\[\^?\]?(?:\\.|[^\]\\])*\]|\
 def _quick(regex: str) -> str:
     """The regular expression of a pattern, without backtracking between several `*` in a name.
 
-    `*a*b` on the name "aaaaaa": what stands between two stars can be matched where it first occurs, for good: the
-    second star takes the rest. Otherwise, twenty stars in a .gitignore would keep a command busy for ever.
+    `*a*b` on the name "aaaaaa": the text between two stars can be matched once and for all at its first occurrence,
+    since the second star takes the rest. Otherwise, twenty stars in a .gitignore would keep a command busy for ever.
     """
     if regex.count(".+") > _MOST_DEEP:
         raise ValueError(f"more than {_MOST_DEEP} times **")
     parts: list[str] = []
-    literal: str | None = None  # what follows the last star
+    literal: str | None = None  # the text after the last star
     for token in _TOKENS.finditer(regex):
         if token["star"]:
             if literal:
@@ -263,7 +264,7 @@ def _set(letters: str) -> str:
 
 
 def _is_binary(path: Path) -> bool:
-    """By its first bytes; a file that can't be opened is left to the reader."""
+    """Whether a file is binary, by its first bytes; one that can't be opened is left to the reader."""
     try:
         with open_bytes(path) as stream:
             head = stream.read(_HEAD_BYTES)

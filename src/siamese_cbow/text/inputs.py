@@ -1,11 +1,11 @@
-r"""What was given: names of files, folders and globs become a sorted, checked list; anything else is the text itself.
+r"""Inputs: names of files, folders and globs become a sorted, checked list; anything else is the text itself.
 
     Inputs("books", Walk())                     -> every text file below `books`, sorted: see `folders`
     Inputs(["books/*.txt.gz", "-"], Walk())     -> the matches, then None, which stands for standard input
     Inputs([["A cat.", "It purrs."]], Walk())   -> a document; `Texts([...])` if strings are not names of files
 
-An iterable of strings is read like the lines of a file: a string is a line, an empty string ends a
-document. A string with line ends is its own document, and so is a list of strings.
+An iterable of strings is read like the lines of a file: a string is a line, an empty string ends a document. A string
+with line ends is its own document, and so is a list of strings. Does not open the files: see `reader`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MARKUP = {
     ".wiki": "wiki text", ".mediawiki": "wiki text", ".xml": "XML", ".tei": "XML", ".tmx": "XML", ".svg": "XML",
     ".ipynb": "notebooks", ".ass": "subtitles", ".eml": "mail", ".mbox": "mail", ".mhtml": "mail", ".mht": "mail",
 }  # fmt: skip
-PANDOC = {"LaTeX", "reStructuredText", "Org", "Textile", "notebooks"}  # what pandoc turns into text
+PANDOC = {"LaTeX", "reStructuredText", "Org", "Textile", "notebooks"}  # formats that pandoc turns into text
 _LOOK_AT = 100  # documents examined to distinguish sentences from words
 
 
@@ -50,7 +50,7 @@ class Inputs:
 
     items        the texts; None if names of files were given
     paths        the files behind the names, in the order given; None stands for standard input
-    files        the same if all of them are files, to detect changes of the text; else empty
+    files        the same paths if all of them are files, to detect changes of the text; else empty
     total_bytes  the size of the files on disk, for a progress bar; None if unknown
     """
 
@@ -92,7 +92,7 @@ class Inputs:
             raise next(iter(self._without_text.values()))
 
     def is_named(self, path: Path | None) -> bool:
-        """Whether a file was named itself, rather than by its folder or a pattern."""
+        """Whether a file was named explicitly, rather than through its folder or a pattern."""
         return path is None or path in self._named
 
 
@@ -115,7 +115,7 @@ def _items(inputs: Any) -> Iterable[Any] | None:
 
 
 def check_is_no_table(items: Any) -> None:
-    """Raises an error for a data frame or a matrix: iterating gives the names of its columns, or its rows."""
+    """Raises an error for a data frame or a matrix: iterating over it gives its column names, or its rows."""
     if not isinstance(items, list | tuple) and (getattr(items, "ndim", 1) > 1 or hasattr(items, "columns")):
         raise InputError(f"the input is a table ({type(items).__name__}); pass its text column: table['text']")
 
@@ -191,7 +191,7 @@ def looks_like_name(text: str) -> bool:
 
 
 def _text_hint(name: str | Path, names: Sequence[str | Path]) -> str:
-    """Texts are easily passed where names of files are expected: `prepare(["The cat sat."])`, `prepare(["a", "b"])`."""
+    """A hint for texts passed where file names are expected: `prepare(["The cat sat."])`, `prepare(["a", "b"])`."""
     is_text = " " in str(name) and not looks_like_name(str(name))
     if not is_text and (len(names) < 2 or any(is_name(each) or looks_like_name(each) for each in map(str, names))):
         return ""
@@ -202,7 +202,7 @@ def _text_hint(name: str | Path, names: Sequence[str | Path]) -> str:
 
 
 def _matches(pattern: str, walk: Walk, hint: str) -> Iterator[Path]:
-    # not Path.glob: it refuses absolute patterns
+    # not Path.glob, which refuses absolute patterns
     matches = sorted(Path(match) for match in glob.iglob(str(as_path(pattern)), recursive=True))  # noqa: PTH207
     if not matches:
         raise InputError(f"nothing matches {pattern[:200]}; expected at least one file: check the pattern{hint}")
@@ -228,7 +228,7 @@ def _in_folder(folder: Path, walk: Walk) -> list[Path]:
 def item_batches(items: Iterable[Any], *, groups: bool = False) -> Iterator[tuple[bytes, int, int]]:
     """Batches of an iterable's items, about 4 MB each: the bytes, the number of items, and their size.
 
-    Every document ends with a mark; strings that are lines of one document share one.
+    Every document ends with a mark; strings that are lines of one document share it.
     """
     batch: list[bytes] = []
     size = 0

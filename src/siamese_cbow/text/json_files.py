@@ -1,4 +1,4 @@
-"""Records in JSON: an object per line; in a .json file also one array of objects, or objects over several lines.
+"""Reads records in JSON: one object per line; in a .json file also an array of objects, or objects over several lines.
 
     json_cells(Path("a.jsonl"), ["user.bio"], [], decoding)   -> ([[b"A cat.", b""]], 52), ...     cells, bytes
 

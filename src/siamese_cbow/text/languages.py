@@ -1,4 +1,4 @@
-"""Languages: names and tags as people write them, what each determines, and detection.
+"""Languages: the names and tags that people write, what each language determines, and detection.
 
     language("Deutsch"), language("de-AT"), language("ger")   ->   Language(code="de", name="German", stemmer="german")
     language("klingon")                                       ->   SettingsError with the list and similar names
@@ -65,7 +65,7 @@ class Language(NamedTuple):
     stemmer: str | None  # the Snowball algorithm; None: no words share a stem
 
     def decides(self) -> str:
-        """What follows from it, for messages: 'splitter de, stems german'."""
+        """What the language determines, for messages: 'splitter de, stems german'."""
         stems = f"stems {self.stemmer}" if self.stemmer else "no stems"
         rules = [", dotless ı"] * (self.code in DOTLESS) + [", elisions"] * (self.code in ELISIONS)
         return f"splitter {self.splitter}, {stems}{''.join(rules)}"
@@ -112,7 +112,7 @@ def language(name: str) -> Language:
 
 
 def find_language(name: str) -> Language | None:
-    """The same, but None if unknown: for names in files, which may be older than the table."""
+    """Like `language`, but None for an unknown name: a file that names one may be older than the table."""
     names, plain = _table()[1], _plain(name) if isinstance(name, str) else ""
     tag = plain.partition("-")[0]  # a script, a country or a variant may follow
     is_tag = re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]{1,8})*(\.utf-?8)?", plain)
@@ -129,7 +129,7 @@ def _alike(name: str) -> str:
 
 
 def language_code(name: str) -> str:
-    """The code of a language, whatever its given name; "auto" stays as it is."""
+    """The code of a language, by any of its names: `language_code("Deutsch")` -> "de"; "auto" stays "auto"."""
     return AUTO if name == AUTO else language(name).code
 
 
@@ -148,7 +148,7 @@ class Detected(NamedTuple):
 
         'language: German (de): splitter de, stems german; --language says otherwise'
 
-        decides  what follows from it, if not everything
+        decides  what the language determines here, if not everything
         """
         what = f"{self.language}: {decides or self.language.decides()}"
         if self.doubt:
@@ -193,7 +193,7 @@ def _letters_by_language(piece: str) -> Counter[str]:
 
 
 def _pieces(texts: Sequence[str]) -> Iterable[str]:
-    """Pieces of about 300 characters from evenly spread places, without non-letters: numbers, code, markup."""
+    """Evenly spread pieces of 300 characters (100 of a short text), except those with few letters: numbers, code."""
     n = max(1, _N_PIECES // max(1, len(texts)))
     for text in texts:
         size = _PIECE if len(text) > _SHORT else _SHORT_PIECE

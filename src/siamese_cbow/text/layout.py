@@ -1,12 +1,13 @@
-r"""Which layout a text has: sentences, paragraphs or wrapped lines. Looks at a sample, counts, decides.
+r"""Decides which layout a text has, by counting in a sample: sentences, paragraphs or wrapped lines.
 
 The sample comes from all over the file if possible: the beginning may be a title, a table or a preface.
 
 wrapped     lines are full (the first word of the next line would not have fitted) and end inside sentences, and
-            sentences end in the middle of some lines
-            (`unwrapped` restores one line per paragraph)
+            sentences end in the middle of some lines; `unwrapped` restores one line per paragraph
 paragraphs  there are many sentence ends in the middle of lines: "... in May. The ..."
 sentences   everything else, such as "he said . then he left ." (lower-cased and tokenised corpora)
+
+Does not split sentences: see `splitters`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from siamese_cbow.text.records import MARK, SAMPLE_BYTES, TextLayout
 
 _NARROWEST, _WIDEST = 40, 120  # no one wraps lines narrower or wider
 _MANY_LINES = 50
-_CHINESE = "\u2e80"  # from here on, characters are wide and words have no spaces
+_CHINESE = "\u2e80"  # from here on, characters are wide and words have no spaces between them
 _WINDOW = 400  # lines measured together: a file may hold several books
 _MOST_ENDS = 5  # counted per line: a single long paragraph says nothing about the others
 # A mark after three letters (not "Dr. ", not "J. "), white space, a letter; whether it is lower case is checked later.
@@ -56,7 +57,7 @@ class Evidence(NamedTuple):
 
 
 class LayoutPool:
-    """Chooses layouts, one file after the other: a sample of few lines is pooled with earlier ones."""
+    """Chooses the layouts of files, one after the other: a sample of few lines is pooled with earlier ones."""
 
     def __init__(self) -> None:
         self._few = Evidence()
@@ -69,7 +70,10 @@ class LayoutPool:
 
 
 def sample_evidence(sample: bytes) -> Evidence:
-    """Counts over a megabyte of a text, or of records; where the sample goes on, its last line is ignored."""
+    """Counts over the first megabyte of a sample; if the sample is longer, the last line may be cut and is ignored.
+
+    `sample_evidence(b"A cat sat. It slept.").n_inner_ends` -> 1
+    """
     text = sample.replace(MARK, b"\n")
     lines = _with_letters_only(text[:SAMPLE_BYTES].decode("utf-8", "replace")).split("\n")
     if len(text) >= SAMPLE_BYTES and len(lines) > 1:
@@ -81,7 +85,7 @@ def sample_evidence(sample: bytes) -> Evidence:
 
 
 def _with_letters_only(text: str) -> str:
-    """Vowel signs and accents that are separate characters are letters, too: in Hindi, every third one is."""
+    """The text with vowel signs and accents replaced by letters: in Hindi, every third character is one."""
     marks = [each for each in set(text) if each > "\u02ff" and unicodedata.category(each).startswith("M")]
     return text.translate(dict.fromkeys(map(ord, marks), "a")) if marks else text
 
@@ -91,7 +95,7 @@ def _n_inner_ends(line: str) -> int:
 
 
 def _full_lines(lines: list[str]) -> tuple[int, int, int]:
-    """(lines followed by another, those that are full, those that go on): the width is what 98% of lines keep to."""
+    """(lines followed by another, full ones, full ones that end inside a sentence); 98% of lines keep to the width."""
     lengths = sorted(_width(line) for line in lines if line)
     width = lengths[int(0.98 * len(lengths))] if lengths else 0
     if not _NARROWEST <= width <= _WIDEST:
@@ -102,12 +106,12 @@ def _full_lines(lines: list[str]) -> tuple[int, int, int]:
 
 
 def _width(line: str) -> int:
-    """In columns: Chinese characters take two."""
+    """The width of a line in columns: Chinese characters take two."""
     return len(line) if line.isascii() else len(line) + sum(each >= _CHINESE for each in line)
 
 
 def _first_width(line: str) -> int:
-    """Of the first word with the space before it; Chinese is broken between any two characters."""
+    """The width of the first word with a space before it; Chinese is broken between any two characters."""
     return 4 if line[0] >= _CHINESE else 1 + _width(line.split(None, 1)[0])
 
 
@@ -137,9 +141,9 @@ def unwrapped(text: bytes) -> bytes:
 def rejoined(text: bytes) -> bytes:
     r"""Words broken at the end of a line, rejoined on the next one: `b"an exam-\nple"` -> `b"an \nexample"`.
 
-    The rest of the text shows whether the hyphen belongs to the word: by which form occurs elsewhere. If neither does,
-    two words that both occur alone keep it ("well-known"), a very frequent second word stays alone ("pre- and
-    post-war"), and everything else becomes one word. The number of lines does not change.
+    The form that occurs elsewhere in the text shows whether the hyphen belongs to the word. If neither form does, two
+    words that both occur alone keep it ("well-known"), a very frequent second word stays alone ("pre- and post-war"),
+    and everything else becomes one word. The number of lines does not change.
     """
     if not _HYPHEN_END.search(text):
         return text
@@ -158,7 +162,7 @@ def rejoined(text: bytes) -> bytes:
 
 
 def _broken_words(text: str) -> Iterator[re.Match[str]]:
-    """What `_BROKEN_WORD.finditer` finds, looking only at the few lines that end in a hyphen."""
+    """The matches of `_BROKEN_WORD.finditer`, searching only the few lines that end in a hyphen."""
     done = 0
     for hyphen in _HYPHEN_LINE_END.finditer(text):
         if hyphen.start() < done:

@@ -1,10 +1,11 @@
 """Files and standard input as streams of bytes: opened, decompressed and checked to be text. Errors name the file.
 
 A truncated stream is an error, never a short text: gzip, bzip2, xz and zstd come from the standard library
-(zstd, before Python 3.14, from its backport), which raises at a missing end. All of them release the GIL.
+(before Python 3.14, zstd comes from its backport), which raises an error if the end is missing. All of them release the
+GIL.
 
-The first bytes show what clearly isn't text: known file types and heads full of control bytes. `encodings` detects the
-encoding of text.
+The first bytes show what clearly isn't text: known file types and heads full of control bytes. Does not detect
+encodings: see `encodings`.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class ByteStream:
         return self._told - before
 
     def elsewhere(self) -> list[bytes]:
-        """Bytes from all over the rest of the file; none if it is compressed or can't be read twice."""
+        """Samples from all over the rest of the file; none if it is compressed or can't be read twice."""
         if self._reader is not self._raw or not (isinstance(self._raw, io.FileIO) and self._raw.seekable()):
             return []
         handle, n_bytes = self._raw.fileno(), os.fstat(self._raw.fileno()).st_size
@@ -129,7 +130,7 @@ class PiecesFile(io.RawIOBase):
         self._pieces, self._rest = pieces, memoryview(b"")
 
     def readable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -142,7 +143,7 @@ class PiecesFile(io.RawIOBase):
 
 
 def _stdin_stream() -> ByteStream:
-    """Standard input has no name that shows the compression, so its first bytes decide."""
+    """Standard input, decompressed by its first bytes: it has no name that shows the compression."""
     if sys.stdin is None:
         raise InputError("standard input is closed; expected text: name files, or pipe text into the command")
     source = sys.stdin.buffer
@@ -190,7 +191,7 @@ def _open_errors(path: Path) -> Iterator[None]:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """What readers raise; zstd's module and its error exist only once such a file was opened."""
+    """The errors that readers raise; that of zstd exists only once a zstd file has been opened."""
     module = sys.modules.get("compression.zstd") or sys.modules.get("backports.zstd")
     of_zstd = (module.ZstdError,) if module else ()
     return (EOFError, zlib.error, lzma.LZMAError, ValueError, OSError, *of_zstd)
@@ -198,7 +199,7 @@ def _damages() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def _clear_read_errors(name: str, position: int, *, compressed: bool) -> Iterator[None]:
-    """Errors of decompression and of the disk, with the name of the file and how far it could be read."""
+    """Reword decompression and disk errors with the name of the file and how far it could be read."""
     try:
         yield
     except _damages() as error:
@@ -232,7 +233,7 @@ _KNOWN_FILES: tuple[tuple[bytes, str, str], ...] = (
     (b"PAR1", "a Parquet file", "rename it to end in .parquet"),
     (b"ARROW1\0", "an Arrow file", "write it as .parquet"),
 )
-# Zip archives that may be taken for text, by the ending of their names.
+# Zip archives that users take for text, by the ending of their names.
 _PANDOC = "write its text first: pandoc -t plain {name} -o {stem}.txt"
 _ZIPPED = {
     ".docx": ("a Word document", _PANDOC),
@@ -275,7 +276,7 @@ _NOT_JSON = (".ipynb",)  # reported in a note instead
 
 
 def check_is_plain(head: bytes, name: str, column: str) -> None:
-    """Raises NoText if what is to be read as plain text starts like a page, JSON or a table with this column."""
+    """Raises NoText if input to be read as plain text starts like an HTML page, JSON or a table with this column."""
     first, _, rest = head.lstrip().partition(b"\n")
     what = ending = ""
     if _PAGE.match(head[: 1 << 12]):

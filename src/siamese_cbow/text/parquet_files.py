@@ -1,4 +1,4 @@
-"""Parquet, of which some columns are read: text, also dictionary-encoded, or lists of strings; fields of structs.
+"""Reads some columns of Parquet files: text (also dictionary-encoded), lists of strings, and fields of structs.
 
 A repeated text is stored once, so a kilobyte may hold terabytes. Only a few rows are decoded at a time: memory depends
 on the longest record, not on the decoded size of the file.
@@ -27,7 +27,7 @@ _MOST_DECODED = 256 << 20  # bytes of the largest row group, times rows at a tim
 
 @with_clear_errors
 def parquet_cells(path: Path, texts: Sequence[str], others: Sequence[str], decoding: Decoding) -> Iterator[CellBatch]:
-    """The cells of columns that must be text, and of others; a dotted name is a field of a struct."""
+    """The cells of columns that must be text, and of others that may hold anything; a.b is field b of struct a."""
     import pyarrow.parquet as pq
 
     with open_bytes(path):  # for its clear errors
@@ -56,7 +56,7 @@ def parquet_rows(path: Path, decoding: Decoding) -> Iterator[Any]:
 
 
 def arrow_cells(values: Any, kind: Any, path: Path, column: str, *, any_type: bool = False) -> Cells:
-    """The cells of an Arrow array of type `kind`; nulls are empty. With `any_type`, numbers as they are written."""
+    """The cells of an Arrow array of type `kind`; nulls are empty. With `any_type`, other types become text."""
     import pyarrow as pa
 
     if _is_list(kind):
@@ -102,7 +102,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _read_name(column: str, schema: Any) -> str:
-    """The columns to request from Arrow: fields of objects in a list have other names in the file, so all are read."""
+    """The column to request from Arrow: fields of objects in a list have other names in the file, so all are read."""
     root = column if column in schema.names else column.split(".")[0]
     kind = schema.field(root).type
     for part in column.split(".")[1:] if root != column else ():
@@ -150,7 +150,7 @@ def _inside(value: Any, path: Sequence[str]) -> list[Any]:
 def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Iterator[tuple[Any, int]]:
     """Tables of about 4 MB of some columns, and the bytes of the file they came from; the last one is empty.
 
-    as_they_are  strings in lists are not dictionary-encoded, which not every column could be converted back from
+    as_they_are  don't read strings in lists as dictionaries, from which not every column could be converted back
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -176,7 +176,7 @@ def _tables(path: Path, columns: list[str], *, as_they_are: bool = False) -> Ite
 
 
 def _layout_of(metadata: Any, columns: Sequence[str]) -> tuple[list[str], int]:
-    """What Parquet calls the strings in lists (`text.list.element`), and the bytes of the largest row group.
+    """The names that Parquet gives the strings in lists (`text.list.element`), and the bytes of the largest row group.
 
     Reads no column chunk: if its statistics contradict themselves, pyarrow 26 ends the process.
     """

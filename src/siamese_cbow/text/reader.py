@@ -1,9 +1,9 @@
-"""From files to blocks of records: how all commands read text.
+"""Turns files into blocks of records: all commands read text this way.
 
     file_blocks(Path("a.csv"), settings, choose)   -> RawBlock(b"A cat.\\n\\0\\nIt purrs.\\n\\0\\n", "a.csv", ...)
 
 A record is a line of plain text, a paragraph of a document or a row of a table. Two views finish the blocks: `corpus`
-makes sentences for training, `row_reader` makes rows that know their place.
+makes sentences for training, `row_reader` makes rows with their positions.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from siamese_cbow.text.layout import rejoined, unwrapped
 from siamese_cbow.text.opening import check_is_plain, ending_of
 from siamese_cbow.text.records import BLOCK_BYTES, MARK, AnyLayout, NoText, RawBlock, TextSettings
 
-# What a view chooses: a layout, and what happens to overlong lines. Given a sample, the name of its source, and the
-# kind of its records: lines, records that end with marks, or paragraphs of a document, one per line.
+# A view chooses a layout and what happens to overlong lines. It is given a sample, the name of its source, and the kind
+# of its records: lines, records that end with marks, or paragraphs of a document, one per line.
 Form: TypeAlias = Literal["lines", "records", "paragraphs"]
 Choose: TypeAlias = Callable[[bytes, str, Form], tuple[AnyLayout, Overlong]]
 # The cells of each column, and the bytes of the file they came from.
@@ -40,7 +40,10 @@ ReadCells: TypeAlias = Callable[[Path, Sequence[str], Sequence[str], Decoding], 
 
 
 def format_of(path: str | Path | None) -> FileFormat:
-    """By the ending of its name; standard input (None, or "-") and unknown endings are plain text."""
+    """The format of a file, by its ending: `format_of("a.CSV.gz").name` -> 'CSV'.
+
+    Standard input (None, or "-") and unknown endings are plain text.
+    """
     ending = ending_of(Path(path)) if path else ""
     return next((each for each in FORMATS if ending in each.endings), FORMATS[0])
 
@@ -119,7 +122,7 @@ _N_FILES = 16  # of a folder, sampled to detect its language
 def language_of(
     inputs: Inputs, settings: TextSettings, blocks: Iterator[RawBlock]
 ) -> tuple[Detected, Iterator[RawBlock]]:
-    """The language that the settings name, or else detected, and all the blocks.
+    """The language, as named in the settings or detected, and all the blocks.
 
     Detection samples some of the files, or the first block of what can be read only once.
     """
@@ -197,7 +200,7 @@ def chosen(column: str, names: Sequence[str]) -> list[str]:
 
 
 def joined(columns: Sequence[list[bytes]]) -> list[bytes]:
-    """Several columns joined in one cell: one paragraph each, unless empty."""
+    r"""Columns joined in one cell, one paragraph each, unless empty: `joined([[b"A"], [b"B"]])` -> [b"A\n\nB"]."""
     if len(columns) == 1:
         return columns[0]
     return [b"\n\n".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
@@ -236,13 +239,13 @@ def twice(path: Path, column: str) -> InputError:
 
 
 def column_names_of(batch: Any) -> list[str]:
-    """Of a record batch or plain records; none if each record has its own."""
+    """The column names of a record batch or of plain records; none if each record has its own."""
     names: list[str] = getattr(getattr(batch, "schema", batch), "names", [])
     return list(names)
 
 
 class RecordColumns:
-    """All columns of tables, to be written out again beside the results for their texts.
+    """All columns of tables, to be written out again with the results for their texts.
 
     names  of the columns; none for JSON, where each record has its own
     """

@@ -1,4 +1,4 @@
-"""The data types of this room: settings in, raw blocks, finished lines out."""
+"""The data types of this room: settings in, raw blocks, finished lines out. Reads nothing: see `reader`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GroupLayout: TypeAlias = Literal["PPDB", "TSV", "groups"]  # the last: lists fro
 AnyLayout: TypeAlias = TextLayout | GroupLayout | Literal["document"]  # the last: a file is one row
 BLOCK_BYTES = 4 << 20  # big enough that calls cost nothing, small enough that a few blocks in flight fit any machine
 MAX_LINE_BYTES = 16 << 20
-MAX_ROW_BYTES = 64 << 20  # of what is never cut: an encoded line, a record of a table
+MAX_ROW_BYTES = 64 << 20  # of a row that is never cut: a line to encode, a record of a table
 SAMPLE_BYTES = 1 << 20  # read before the first block, to detect what the text is
 MARK = b"\0\n"  # inside a raw block, a line of one NUL ends a record; NULs of the input have become spaces
 
@@ -33,7 +33,7 @@ class TextSettings:
                  paragraphs: one paragraph per line, to be split into sentences, an empty line between documents;
                  wrapped: running text with short lines, an empty line between paragraphs, a file is a document;
                  auto: detect it
-    boundary     boundary that neighbouring sentences never cross in training: the end of a document or of a paragraph
+    boundary     what neighbouring sentences never cross in training: the end of a document or of a paragraph
     language     of the text, by name or tag ("German", "de", "pt-br"); auto: detect it. Determines sentence splitting
                  and, for training, stemming and tokenisation
     text_column  the column of JSON lines, CSV, TSV and Parquet that holds the text; each row is a record
@@ -82,7 +82,7 @@ class TextSettings:
         return Decoding(self.encoding)
 
     def for_training(self) -> dict[str, Any]:
-        """What determines how text becomes training data, as plain values; newer options only if set."""
+        """The settings that determine how text becomes training data, as plain values; newer options only if set."""
         plain = {**asdict(self), "languages": list(self.languages), "globs": list(self.globs)}
         del plain["unit"]
         later = ("languages", "encoding", "globs", "code")
@@ -107,7 +107,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 
 def _check_kinds(settings: TextSettings) -> None:
-    """A value of another type would be an error far from here, or none: a table has no column 5."""
+    """Raises an error for a value of the wrong type, which would fail far from here or not at all."""
     for name, (kind, expected) in _KINDS.items():
         if not isinstance(value := getattr(settings, name), kind):
             raise SettingsError(f"{name} is {value!r:.60}; expected {expected}")
@@ -127,7 +127,7 @@ def _check_encoding(encoding: str | None) -> None:
 
 
 def _strings(name: str, values: Sequence[str], example: str) -> tuple[str, ...]:
-    """The values of an option that takes several; one string would be taken for its letters."""
+    """The values of an option that takes several; a single string would be read letter by letter, so it is an error."""
     if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
         kind = "string" if isinstance(values, str) else type(values).__name__
         raise SettingsError(f"{name} is the {kind} {values!r:.60}; expected a list of strings, such as {example}")
@@ -156,7 +156,7 @@ class NoText(InputError):  # noqa: N818 (a kind of input, which may be skipped)
 
 @dataclass(frozen=True)
 class RawBlock:
-    r"""About 4 MB of one source as read, divided between records: views (`corpus`, `row_reader`) do the rest.
+    r"""About 4 MB of one source as read, cut only between records; views (`corpus`, `row_reader`) do the rest.
 
     `data` ends with a line end. A line of one NUL ends a file of lines or, if the block is `marked`, a record:
     `b"a b\n\nc\n\0\n"` -> three lines, and the file ends there; or one record of three lines.
@@ -168,8 +168,8 @@ class RawBlock:
     n_source_bytes: int  # of the file on disk (compressed), or of the text: what a progress bar advances by
     first: int = 1  # the number of its first line, or record, in the source, from 1
     n_cut: int = 0  # overlong lines that had to be cut to make this block
-    numbers: tuple[int, ...] | None = None  # of each line, if not consecutive: those of a document
-    marked: bool = False  # each record ends with a mark: rows of a table, documents from Python; else a line is one
+    numbers: tuple[int, ...] | None = None  # of each line, if not consecutive, as in a document
+    marked: bool = False  # each record ends with a mark (rows of a table, documents from Python); else a line is one
 
     @property
     def blank_ends_document(self) -> bool:
@@ -177,7 +177,7 @@ class RawBlock:
         return self.layout != "wrapped" and not self.marked
 
     def start(self, size: int) -> RawBlock:
-        """Its first records, about `size` bytes of them."""
+        """The block's first records, about `size` bytes of them."""
         record_end = MARK if self.marked else b"\n"
         end = self.data.find(record_end, size)
         return self if end < 0 else replace(self, data=self.data[: end + len(record_end)])
@@ -187,8 +187,8 @@ class RawBlock:
 class Lines:
     r"""Finished text: each line is a sentence and ends with `\n`; an empty line is a boundary. Always valid UTF-8.
 
-    Several boundaries in a row (two empty lines), or at the start, mean no more than one. In groups, each line is a
-    member and one empty line ends the group; with languages, every group has one line per language.
+    Several empty lines in a row, or at the start, mean no more than one. In groups, each line is a member and one empty
+    line ends the group; with languages, every group has one line per language.
     """
 
     text: bytes

@@ -1,4 +1,4 @@
-r"""Text as rows that know their position: a line, a sentence or a record of a table, with its source and number.
+r"""Reads text as rows with their positions: a line, a sentence or a record of a table, with its source and number.
 
 notes.txt: "a b\n\nc d\n"   ->   rows "a b" (line 1), "" (line 2), "c d" (line 3)
 a.csv: one row per record, even with line ends inside; numbered by record, from 1
@@ -72,7 +72,7 @@ class Rows:
         return [self.row(row) for row in self._range(first, last)]
 
     def lines(self, first: int, last: int) -> tuple[Line, ...]:
-        """The same with their numbers."""
+        """Rows first, first + 1, ..., last - 1 with their numbers."""
         return tuple(Line(self.number(row), self.row(row)) for row in self._range(first, last))
 
     def _range(self, first: int, last: int | None) -> range:
@@ -83,11 +83,11 @@ class RowReader:
     """Rows of files, folders, globs, "-" for standard input, or `Texts([...])`.
 
     settings     how text is read, and what a row is
-    say          called with a line about each skipped file that came from a folder or a pattern. Without it, and for a
-                 file that was named itself, this is an error. Also receives `remarks` at the end
-    files        as `Corpus` has them, and `total_bytes`
+    say          called with a line about each skipped file that came from a folder or a pattern, and with `remarks` at
+                 the end. Without it, and for a file named explicitly, a file that can't be read is an error
+    files        as in `Corpus`, like `total_bytes`
     aliases      file -> the name to show instead
-    source       while `texts` runs, where the last one came from
+    source       while `texts` runs, the source of the last one
     """
 
     def __init__(self, inputs: Any, settings: TextSettings | None = None, *, say: Say | None = None) -> None:
@@ -99,18 +99,18 @@ class RowReader:
         self.aliases, self.source = dict[str, str](), ""
         self._decoding = self.settings.decoding()
         self._said: set[str] = set()
-        self._paragraphs: list[str] = []  # documents, whose lines are not rows either
-        self._wrapped: list[str] = []  # sources whose lines are not rows, though the user didn't say so
+        self._paragraphs: list[str] = []  # documents, whose rows are paragraphs
+        self._wrapped: list[str] = []  # sources whose rows are paragraphs too, though the user didn't ask for that
         self._language = ""  # the message about it
 
     @classmethod
     def of(cls, inputs: Any, settings: TextSettings | None, say: Say) -> RowReader:
-        """The argument `inputs` of a function as a reader."""
+        """A function's argument `inputs` as a reader, unless it is one already."""
         return inputs if isinstance(inputs, RowReader) else cls(inputs, settings, say=say)
 
     @property
     def names_help(self) -> bool:
-        """Whether rows should name their file: there are several, or it is not the one that was named."""
+        """Whether rows should name their file: there are several, or the user did not name it."""
         paths = self._inputs.paths
         return len(paths) > 1 or not all(map(self._inputs.is_named, paths))
 
@@ -119,7 +119,7 @@ class RowReader:
         return self._with_language(self._blocks())
 
     def settle_language(self) -> None:
-        """Detects the language if sentences are to be split and the user named none."""
+        """Detects the language now if sentences are to be split and the user named none."""
         if self.files:
             self._with_language(iter(()))
 
@@ -142,7 +142,7 @@ class RowReader:
                 self._say_once(remark)
 
     def _say_once(self, remark: str) -> None:
-        """Text that is read again needs no second message."""
+        """Passes on a message, but not a second time if the text is read again."""
         if self._say is not None and remark not in self._said:
             self._said.add(remark)
             self._say(remark)
@@ -183,7 +183,7 @@ class RowReader:
         return finished_rows(block, self.settings)
 
     def row_blocks(self, progress: Progress = SILENT) -> Iterator[Rows]:
-        """The rows of each block; a block counts as done once the next one is requested."""
+        """The rows of each block; progress counts a block once the next one is requested."""
         for block in self.blocks():
             yield self.rows(block)
             progress.advance(block.n_source_bytes)
@@ -207,11 +207,11 @@ class RowReader:
             first += len(batch)
 
     def _choose(self, sample: bytes, name: str, form: Form) -> tuple[AnyLayout, Overlong]:
-        # Each line is a row, so none is cut, and one of more than 64 MB is an error; sentences are split from any.
+        # Each line is a row, so none is cut, and one of more than 64 MB is an error; for sentences any line may be cut.
         return self._layout(sample, name, form), "cut" if self.settings.unit == "sentence" else "keep"
 
     def _layout(self, sample: bytes, name: str, form: Form) -> AnyLayout:
-        """How lines make rows: each is one, or they are running text (paragraphs or wrapped), or all are one."""
+        """How lines become rows: each is one, or they are running text (paragraphs or wrapped), or all are one."""
         unit, marked = self.settings.unit, form == "records"
         if form == "paragraphs":
             if unit == "line":
@@ -224,7 +224,7 @@ class RowReader:
         layout = sample_evidence(sample).layout if self.settings.layout == "auto" else self.settings.layout
         if unit == "sentence":
             return "paragraphs" if self.settings.layout == "auto" and layout == "sentences" else layout
-        if unit == "paragraph":  # with one sentence per line, what stands between empty lines
+        if unit == "paragraph":  # with one sentence per line, the lines between empty lines
             return "paragraphs" if layout == "paragraphs" and not marked else "wrapped"
         if layout == "wrapped":
             self._wrapped.append(name)
@@ -279,7 +279,7 @@ def finished_rows(block: RawBlock, settings: TextSettings) -> Rows:
         lines = line_of_each(rows, text)
         if block.numbers is not None:
             return Rows(rows, block.source, np.array(block.numbers, np.int64)[lines], block.first)
-        if block.marked:  # the number of a line is that of its record: the marks before it
+        if block.marked:  # lines are numbered by their record: count the marks before them
             numbers = np.cumsum([line == b"\0" for line in text.split(b"\n")])[lines]
         else:
             numbers = np.maximum(lines - block.n_cut, 0)

@@ -1,4 +1,4 @@
-r"""From raw blocks to lines of sentences, in valid UTF-8 with `\n` only, boundaries kept.
+r"""Turns raw blocks into lines of sentences, in valid UTF-8 with `\n` only, and keeps boundaries.
 
     RawBlock(b"Dr. A came. He sat.\n", ...)          ->  Dr. A came. \n He sat.
     [NP] ||| the cat ||| a cat ||| features ...      ->  the cat \n a cat \n (empty line)
@@ -7,6 +7,8 @@ r"""From raw blocks to lines of sentences, in valid UTF-8 with `\n` only, bounda
 The last two are groups of paraphrases: PPDB files and tab-separated lines, two or more phrases per line, in any
 languages. A line with fewer than two phrases is skipped and counted; a file whose first megabyte has only such lines is
 an error. If the columns are languages, lines with more or fewer columns, or with an empty one, are skipped, too.
+
+Does not decide where a sentence ends: see `splitters`.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ _SOLID = np.array([not chr(byte).isspace() and byte > 0 for byte in range(128)] 
 def sentence_lines(block: RawBlock, settings: TextSettings, split: Split = split_lines) -> Lines:
     r"""The sentences of a block, one per line, an empty line at each boundary. Pure, so any thread may call it.
 
-    If lines are sentences already, everything is done on the whole block at once, at several GB/s: search for what is
-    rare (`\r`, bytes above 127, blank lines with spaces) and change the block only if it occurs.
+    If lines are sentences already, the whole block is processed at once, at several GB/s: rare things (`\r`, bytes
+    above 127, blank lines with spaces) are searched for, and the block changes only if there are any.
     """
     text, n_broken = valid_utf8(block.data, block.source)
     text = _normal_line_ends(text)
@@ -60,13 +62,16 @@ def _split_running(text: bytes, block: RawBlock, settings: TextSettings, split: 
         lines = text.lstrip(b"\n")
         begin = b"" if lines is text else mark
         text = begin + (BLANKS.sub(b"\n" + mark, lines) if b"\n\n" in lines else lines)
-    # Views know the language of the whole text; for a block without one it is detected from the block.
+    # Views know the language of the whole text; without them, it is detected from the block.
     found = detect([text]).language if settings.language == AUTO else language(settings.language)
     return split(text, found.splitter, end="\n" if settings.boundary == "document" else "\n\n")
 
 
 def paragraph_lines(block: RawBlock) -> bytes:
-    """The paragraphs of a block, one per line: what stands between empty lines, unwrapped."""
+    r"""The paragraphs of a block, one per line: the lines between empty lines, unwrapped.
+
+    `paragraph_lines(RawBlock(b"It\nrains.\n\nYes.\n", "a.txt", "wrapped", 16))` -> b"It rains.\nYes."
+    """
     return unwrapped(wrapped_text(block)).replace(b"\0", b"")
 
 
@@ -77,7 +82,7 @@ def wrapped_text(block: RawBlock) -> bytes:
 
 
 def _normal_line_ends(text: bytes) -> bytes:
-    r"""`\r\n` -> `\n`, any other `\r` -> a space, and lines of nothing but white space become empty."""
+    r"""`\r\n` becomes `\n`, any other `\r` a space, and lines of white space only become empty."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b" ")
     if text[:1] in b" \t\x0b\x0c\x1c\x1d\x1e\x1f\xc2\xe3" or _SPACED_BLANK.search(text):
@@ -86,9 +91,11 @@ def _normal_line_ends(text: bytes) -> bytes:
 
 
 def line_of_each(sentences: bytes, text: bytes) -> NDArray[np.int64]:
-    """The line of `text`, from 0, on which each of its sentences begins.
+    r"""The line of `text`, from 0, on which each of its sentences begins.
 
-    Found by counting what is not white space: splitting changes white space only.
+    `line_of_each(b"A.\nB.\nC.\n", b"A. B.\nC.\n")` -> [0, 0, 1]
+
+    Found by counting the bytes that are not white space: splitting changes white space only.
     """
     ends, ends_of_sentences = _solid_ends(text), _solid_ends(sentences)
     if ends.max(initial=0) != ends_of_sentences.max(initial=0):  # splitting also changed multi-byte white space

@@ -1,25 +1,24 @@
-r"""Where sentences end in running text, found in this process or, on all cores, in several.
+r"""Splits running text into sentences, in this process or, on all cores, in several.
 
     split_lines(b"Dr. Smith came. He sat down.\n", "en")   ->   b"Dr. Smith came. \nHe sat down.\n"
 
     with Splitters(2) as splitters:
         splitters.split(text, "en")   # the same as `split_lines`, in another process: sentencex holds the GIL
 
-Running text is split by sentencex: of blingfire, pysbd and sentencex it gets most of our hard cases right and is the
-fastest (benchmarks/sentence_splitting.py; the table is in docs/text.md). What it needs from us:
+Running text is split by sentencex: of blingfire, pysbd and sentencex it gets the most of our hard cases right and is
+the fastest (benchmarks/sentence_splitting.py; the table is in docs/text.md). What it needs from us:
 - many paragraphs in one call (+20%), but not too many: above 10 KB it loses some of the breaks between them
 - no endless paragraphs: its time is quadratic in a paragraph's length if there are no spaces
   (Chinese: 4,000 characters 5 ms, 64,000 characters 1.1 s) or many quotes
 - no white space of several bytes before a full stop (`A\u00a0.`): sentencex 1.0 panics there
-- a second pass over what it keeps whole: a quotation stays one sentence however long the speech is. Sentences of more
-  than 300 characters are split again at clear ends, which halves the words in sentences of over 60 words in novels
-  (22% -> 11% of all words) and costs 5% of the time
+- a second pass over long sentences: sentencex keeps a quotation whole however long the speech is. Sentences of more
+  than 300 characters are split again at clear ends, which halves the share of words in sentences of over 60 words in
+  novels (22% -> 11% of all words) and costs 5% of the time
 
-A process is started by its command line, neither forked nor by `multiprocessing`: it copies no lock of a thread and
-does not run the user's script again. It ends when its standard input does, so whatever ends this program, even
-`kill -9`, ends it as well. If a process can't be started or is killed, its text is split here: processes change the
-time, never the result. It imports this module alone, so nothing here needs NumPy: a process is ready after 0.05 s of
-work instead of 0.2.
+A process is started by its command line, not by a fork or `multiprocessing`: it copies no lock of a thread and does not
+run the user's script again. It ends when its standard input does, so whatever ends this program, even `kill -9`, ends
+it as well. If a process can't be started or is killed, its text is split here: processes change the time, never the
+result. It imports this module alone, and nothing here needs NumPy, so it is ready after 0.05 s of work instead of 0.2.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _STOP_AFTER_WIDE_SPACE = re.compile(
     rb"|(?<=\xe3\x80\x80\.))"
 )
 
-FEW = 1  # texts that are split before a process is worth its start
+FEW = 1  # texts that are split here before starting processes pays off
 PACKAGE = Path(__file__).parents[2]
 CODE = f"import sys; sys.path.insert(0, sys.argv[1]); from {__name__} import answer; answer()"
 _PIPE_BYTES = 1 << 20  # with the default of 64 KB, each block would take a hundred transfers
@@ -167,7 +166,7 @@ class Splitters:
 
     @property
     def n_processes(self) -> int:
-        """How many were started."""
+        """The number of processes started so far."""
         return len(self._all)
 
     def __enter__(self) -> Self:
@@ -183,7 +182,7 @@ class Splitters:
             process.wait()
 
     def split(self, text: bytes, language: str, *, end: ParagraphEnd = "\n") -> tuple[bytes, int]:
-        """What `split_lines` gives."""
+        """The result of `split_lines`, from another process if one is free."""
         process = self._take()
         answer = _ask(process, text, language, end) if process else None
         if process and answer:
@@ -234,7 +233,7 @@ def _ask(process: subprocess.Popen[bytes], text: bytes, language: str, end: str)
 
 
 def answer() -> None:
-    """What a process does: text from standard input, lines to standard output, until the input ends."""
+    """The loop of a process: text from standard input, lines to standard output, until the input ends."""
     with suppress(OSError, EOFError):
         while True:
             about, text = _receive(sys.stdin.buffer)

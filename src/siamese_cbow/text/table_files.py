@@ -1,12 +1,12 @@
-"""Tables of cells: CSV and TSV, of which some columns are read. A cell is text, or a list of strings.
+"""Reads some or all columns of CSV and TSV files. Parquet and JSON have modules of their own.
 
     csv_cells(Path("a.csv"), ["text"], [], decoding)   -> ([[b"A cat.", b""]], 52), ...     cells, bytes of the file
     csv_rows(Path("a.csv"), decoding)                  -> [{"id": "1", "text": "A cat."}], ...
 
 Everything is read in pieces, by Python's csv module: 115 MB/s on one core; Arrow's reader reaches 270, but is part
-of a library of 170 MB. Each row gives a cell. The delimiter of a CSV file is detected, and whether the cells of a
-tab-separated file are quoted: some programs quote cells that contain tabs, line ends or quotation marks; for others a
-quotation mark is an ordinary character.
+of a library of 170 MB. Each row gives one cell per column. The delimiter of a CSV file is detected, and so is whether
+the cells of a tab-separated file are quoted: some programs quote cells that contain tabs, line ends or quotation marks;
+for others a quotation mark is an ordinary character.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Item = TypeVar("Item")
 def with_clear_errors(
     read: Callable[Parameters, Iterator[Item]],
 ) -> Callable[Parameters, Iterator[Item]]:
-    """Errors of a library about a table, with the name of the file, the first argument."""
+    """Decorates a table reader: a library's errors get the name of the file, which is the first argument."""
 
     @wraps(read)
     def clearly(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Iterator[Item]:
@@ -56,7 +56,7 @@ def with_clear_errors(
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What readers of tables raise: Arrow, if installed, has its own errors."""
+    """The errors that readers of tables raise: Arrow, if loaded, has its own."""
     of_python = (OSError, ValueError, LookupError, OverflowError, RuntimeError, csv.Error)
     return (*of_python, sys.modules["pyarrow"].ArrowException) if "pyarrow" in sys.modules else of_python
 
@@ -131,7 +131,7 @@ def csv_rows(path: Path, decoding: Decoding) -> Iterator[list[dict[str, Any]]]:
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """["a", "b", "a"] -> ["a", "b", "a_2"]."""
+    """Column names that differ: ["a", "b", "a"] -> ["a", "b", "a_2"]."""
     seen: dict[str, None] = {}
     for name in names:
         n, new = 1, name
@@ -148,7 +148,7 @@ def _text(cell: str) -> str:
 
 @with_clear_errors
 def delimited_rows(path: Path, decoding: Decoding) -> Iterator[list[str]]:
-    """All rows of a small file, header included; without the ending of a table, tabs and no quoting are assumed."""
+    """All rows of a small file, header included; without the ending of a table, it is tab-separated and unquoted."""
     with open_text(path, decoding) as text:
         is_table = format_of(path).name in ("CSV", "TSV")
         dialect = dialect_of(text, path) if is_table else Dialect("\t", None, [])
@@ -169,7 +169,7 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
                 yield rows
                 rows = []
             n_pieces = lines.n_pieces
-            if lines.is_over:  # the module turns the rest of a file into a row
+            if lines.is_over:  # the csv module turns the rest of a file into a row
                 start = _text(row[-1].rstrip())[:60]
                 raise InputError(f"{text.name} ends inside a cell with an unclosed quotation mark: {start!r}; close it")
             if len(row) > n_cells and not any(row[n_cells:]):  # trailing delimiters that the header lacks
@@ -191,8 +191,8 @@ def _csv_batches(text: TextStream, dialect: Dialect) -> Iterator[list[list[str]]
 class _Lines:
     """The lines of a text for the csv module, one character per byte: broken UTF-8 is replaced and counted later.
 
-    n_pieces   of 4 MB used so far
-    n_waiting  bytes of pieces since this was set to 0: those of an incomplete record
+    n_pieces   pieces of 4 MB used so far
+    n_waiting  bytes of the pieces used since it was last set to 0, which hold an incomplete record
     is_over    one more line was requested after the last
     """
 
@@ -215,7 +215,7 @@ class _Lines:
 
 
 def dialect_of(text: TextStream, path: Path) -> Dialect:
-    """Judging by the first rows: the delimiter that gives most of them as many cells as the header, two or more."""
+    """The dialect, by the first rows: its delimiter gives most of them as many cells as the header, two or more."""
     start = text.head[:_HEAD_BYTES].decode("utf-8", "replace").lstrip("\r\n")
     is_whole = len(text.head) <= _HEAD_BYTES
     if format_of(path).name == "TSV":
@@ -235,7 +235,7 @@ def dialect_of(text: TextStream, path: Path) -> Dialect:
 
 
 def _with_header(dialect: Dialect, start: str) -> Dialect:
-    """The same with the names in the first row, if the text begins with it; spaced if each follows a space."""
+    """The dialect with the column names in the first row, if there is one; spaced if a space precedes each name."""
     header = next(_rows(start, dialect), [])
     if len(header) > 1 and all(name[:1] == " " and name.strip() for name in header[1:]):
         dialect = dialect._replace(spaced=True)

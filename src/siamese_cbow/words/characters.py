@@ -1,4 +1,4 @@
-"""What kind of character each code point is, and its lower case, from the table `unicode_tables.txt`.
+"""The kind of character that each code point is, and its lower case, from the table `unicode_tables.txt`.
 
 The table comes from the `tokenizers` library (`tools/unicode_tables.py`), not from Python: Python's Unicode version
 changes with the interpreter, and a model must split text the same way wherever it is loaded.
@@ -107,7 +107,7 @@ def kinds(*, words: bool, punctuation: bool, rule: int = 1) -> NDArray[np.uint8]
 
 @cache
 def replacements(lowercase: bool, words: bool, rule: int) -> dict[int, str]:
-    """What each character is written as, if that is another one; in the form that `str.translate` takes."""
+    """What each character is written as, if not as itself; in the form that `str.translate` takes."""
     table = dict(lower_cases()) if lowercase else {}
     if lowercase and rule > 1:
         del table[DOTTED_I]  # the normal form has none
@@ -119,7 +119,10 @@ def replacements(lowercase: bool, words: bool, rule: int) -> dict[int, str]:
 
 
 def folds(*, lowercase: bool, words: bool, rule: int = 1) -> NDArray[np.int32]:
-    """The code point that each code point is written as, (N_CODE_POINTS,) int32; -1 stands for DOTTED_I's two."""
+    """The code point that each code point is written as, (N_CODE_POINTS,) int32; -1 means DOTTED_I's two.
+
+    `folds(lowercase=True, words=True)[ord("A")]` -> 97
+    """
     table = np.arange(N_CODE_POINTS, dtype=np.int32)
     for point, written in replacements(lowercase, words, rule).items():
         table[point] = ord(written) if len(written) == 1 else -1
@@ -167,7 +170,7 @@ def _strange() -> re.Pattern[str]:
 
 
 def composed(text: str) -> str:
-    """The text in NFC: e and an accent become é. What some Unicode version lacks stays as it is in all."""
+    r"""The text in NFC: `composed("e\u0301")` -> 'é'. Characters that some Unicode version lacks are never changed."""
     import unicodedata  # not needed for ASCII
 
     if unicodedata.is_normalized("NFC", text):

@@ -1,8 +1,8 @@
-"""Where the next word ends, in kernels: the shapes of `patterns` over UTF-8 bytes, with the hash of the word.
+"""Finds the end of the next word, in kernels: the shapes of `patterns` over UTF-8 bytes, with the hash of the word.
 
-Text is in its normal form, in lines that each end in a newline (so no loop has to look for the end of the array), and
-valid UTF-8. Most words are plain ASCII letters and digits and are read eight bytes at a time (`next_word`); one that
-may not be is read again, character by character (`_any_word`); `_special` reads what begins with anything else.
+Text is valid UTF-8 in its normal form, in lines that each end in a newline (so no loop has to look for the end of the
+array). Most words are plain ASCII letters and digits and are read eight bytes at a time (`next_word`); one that may not
+be is read again, character by character (`_any_word`); `_special` reads words that begin with anything else.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _label(text: Bytes, i: int) -> int:
 
 @inner(**LEAN)
 def _mail(text: Bytes, i: int) -> int:
-    """End of a mail address that starts at `i`; `i` itself where there is none: "anna.b@my-site.org," -> 18."""
+    """End of a mail address that starts at `i`; `i` itself if there is none: "anna.b@my-site.org," -> 18."""
     start, links = i, 0
     if not hash_table.has_at(text, i):
         return start
@@ -123,7 +123,7 @@ def _hash_of(text: Bytes, i: int, end: int, tables: Tables, seed: Any) -> Any:
 
 @inner(**LEAN)
 def _whole(text: Bytes, i: int, tables: Tables) -> int:
-    """End of what is a word as a whole, at `i`: a number, and in rule 2 a mail address or C#; else `i` itself."""
+    """End of a number at `i`, or in rule 2 of a mail address or C#, each a single word; `i` itself if there is none."""
     if text[i] >= 0x80:
         return i
     if tables.is_new:
@@ -155,7 +155,7 @@ def _is_elision(text: Bytes, start: int, i: int, joint: int, tables: Tables) -> 
 
 @inner(**LEAN)
 def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]:
-    """End and hash of the word at `i`, whatever it is made of, one character at a time."""
+    """End and hash of the word at `i`, of any characters, one character at a time."""
     start, is_first, before = i, True, np.int64(0)  # the character before
     end = _whole(text, i, tables)
     if end > i:
@@ -190,7 +190,7 @@ def _any_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, Any]
 
 @inner(**LEAN)
 def _handle(text: Bytes, i: int) -> int:
-    """End of @anna_b at `i`; `i` itself if it is no handle: after a letter, or without one following."""
+    """End of @anna_b at `i`; `i` itself if this is not a handle: after a letter, or without one following."""
     if i > 0 and (_is_plain(text[i - 1]) or text[i - 1] == UNDERSCORE):
         return i
     end = i + 1
@@ -246,7 +246,7 @@ def _syllable(text: Bytes, i: int, kind: int, tables: Tables) -> int:
 
 @inner(**LEAN)
 def _special(text: Bytes, i: int, kind: int, tables: Tables) -> int:
-    """End of the word at `i` that begins with neither a letter nor a digit, nor is single; `i` where there is none."""
+    """End of a word at `i` that is not single and begins with neither a letter nor a digit; `i` if there is none."""
     _, size = hash_table.decode(text, i)
     if kind == SYLLABIC or kind == LEADING or kind == TRAILING:
         return _syllable(text, i, kind, tables)
@@ -262,7 +262,7 @@ def _special(text: Bytes, i: int, kind: int, tables: Tables) -> int:
 
 @inner(**INLINE)
 def next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int, Any]:
-    """Start, end and hash of the first word at or after `i`; start == end at the newline before which there is none."""
+    """Start, end and hash of the first word at or after `i`; start == end at a newline if no word comes before it."""
     while True:
         code_point, size = np.int64(text[i]), 1
         if code_point >= 0x80:
@@ -272,7 +272,7 @@ def next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int,
             break
         if kind == NEWLINE:
             return i, i, seed
-        if kind == SINGLE:  # which Chinese and Japanese text is full of
+        if kind == SINGLE:  # Chinese and Japanese text is full of these
             letter, n = hash_table.utf8(np.int64(tables.folds[code_point]))
             return i, i + size, hash_table.finish(seed, np.uint64(letter), n)
         # A mark or a quote without a letter before it is not a word. Most points are not followed by an n.

@@ -49,7 +49,7 @@ CASE_SHIFT = np.uint64(2)  # from the top bit to that one
 
 
 def seeds(n: int) -> Hashes:
-    """Where the hashes of n vocabularies that share a table start; the first is SEED."""
+    """The seeds for n vocabularies that share a table; the first is SEED."""
     return np.array([int(SEED) * pow(int(MULTIPLIER), i, 1 << 64) % (1 << 64) for i in range(n)], np.uint64)
 
 
@@ -75,14 +75,14 @@ def plain_letters(eight: Any, words: bool, lowercase: bool) -> Any:
     n = trailing_zeros(outside) >> np.uint64(3)
     if lowercase:
         eight |= (letters & TOP) >> CASE_SHIFT
-    # All eight: a shift by 64 is undefined, so shift in two steps.
+    # If all eight do, the shift is by 64, which is undefined in one step; so shift in two.
     mask = (np.uint64(1) << (n << np.uint64(2)) << (n << np.uint64(2))) - np.uint64(1)
     return np.int64(n), eight & mask
 
 
 @inner(**INLINE)
 def has_at(text: Bytes, i: int) -> bool:
-    """Whether there is an @ before the next white space; True also where the text is about to end.
+    """Whether there is an @ before the next white space; also True if the text is about to end.
 
     Eight bytes at a time: most words with a hyphen or an apostrophe are not mail addresses.
     """
@@ -99,7 +99,7 @@ def has_at(text: Bytes, i: int) -> bool:
 
 @inner(**INLINE)
 def utf8(code_point: Any) -> Any:
-    """The UTF-8 bytes of a folded code point as one number, the first byte lowest, and how many they are.
+    """The UTF-8 bytes of a folded code point as one number, the first byte lowest, and their number: é -> 0xA9C3, 2.
 
     -1 is the dotted capital I, folded: i and a combining dot
     """
@@ -130,7 +130,7 @@ def decode(text: Bytes, i: int) -> Any:
 
 @inner(**INLINE)
 def take_byte(hashed: Any, chunk: Any, size: int, byte: Any) -> Any:
-    """One more byte: the hash of the full chunks, the chunk that is not full yet, the size in bytes."""
+    """Takes in a byte; returns the hash of the full chunks, the chunk that is not full yet, the size in bytes."""
     chunk |= np.uint64(byte) << np.uint64(8 * (size & 7))
     size += 1
     if size & 7 == 0:
@@ -140,7 +140,7 @@ def take_byte(hashed: Any, chunk: Any, size: int, byte: Any) -> Any:
 
 @inner(**INLINE)
 def take(hashed: Any, chunk: Any, size: int, code_point: Any) -> Any:
-    """One more folded character, in the same way."""
+    """Takes in one more folded character; returns the same as `take_byte`."""
     packed, n = utf8(np.int64(code_point))
     for _ in range(n):
         hashed, chunk, size = take_byte(hashed, chunk, size, packed & 0xFF)
@@ -150,7 +150,7 @@ def take(hashed: Any, chunk: Any, size: int, code_point: Any) -> Any:
 
 @inner(**INLINE)
 def finish(hashed: Any, chunk: Any, size: int) -> Any:
-    """The hash of a word whose characters are all taken."""
+    """The hash of a word whose characters are all taken in."""
     if size & 7:
         hashed = mix(hashed, chunk)
     return mix(hashed, np.uint64(size))

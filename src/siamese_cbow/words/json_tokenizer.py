@@ -1,10 +1,10 @@
 """Another program's tokenizer: any `tokenizer.json` of the `tokenizers` library, such as the subwords of model2vec.
 
-    "unbelievable"  ->  un · ##believable       whatever the file says; a "word" of such a model is a token
+    "unbelievable"  ->  un · ##believable       as the file says; a "word" of such a model is a token
 
 `known_tokenizer` recognises our own tokenizers, which need no library and are many times faster.
 
-Not used for training or counting: `Tokenizer` splits the text for training.
+Not for training or counting: there, `Tokenizer` splits the text.
 """
 
 from __future__ import annotations
@@ -137,11 +137,11 @@ class JsonLookup:
         return rows[rows >= 0], known[ends]
 
     def words(self, texts: Sequence[str]) -> tuple[Ids, Offsets, UnknownWords]:
-        """The same, without unknown words: such a tokenizer splits every word into known tokens."""
+        """The result of `ids`, without unknown words: such a tokenizer splits every word into known tokens."""
         return *self.ids(texts), no_unknown_words(len(texts))
 
     def pieces(self, texts: Sequence[str]) -> Iterator[LookedUp]:
-        """The same as `Lookup.pieces` gives it."""
+        """The result of `words`, as `Lookup.pieces` gives it, in one piece."""
         yield LookedUp(0, len(texts), *self.words(texts))
 
 

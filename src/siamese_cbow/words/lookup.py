@@ -1,7 +1,7 @@
 """Bulk text -> ids: many sentences at once, through the scanner; it holds no lock, so several threads can call it.
 
-Loads numba, so it is imported only for bulk work; small calls use `Tokenizer.words` and
-`Vocabulary.index`, with the same result.
+Loads numba, so it is imported only for bulk work; small calls use `Tokenizer.words` and `Vocabulary.index`, with the
+same result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from siamese_cbow.words.unknown_words import PER_CHARACTER, Fallback, LookedUp, 
 from siamese_cbow.words.vocabulary import Vocabulary
 from siamese_cbow.words.word_parts import NO_BEGINNINGS, beginnings_of
 
-# A piece of text and its ids fit the second-level cache, and are large enough to hide the cost of the call.
+# A piece of text and its ids fit in the second-level cache, and are large enough to hide the cost of the call.
 PIECE_BYTES = 1 << 18
 NEWLINE = ord("\n")
 
@@ -55,7 +55,7 @@ class Lookup:
         return self.words(texts)[:2]
 
     def words(self, texts: Sequence[str]) -> tuple[Ids, Offsets, UnknownWords]:
-        """The same, and the unknown words, as far as they count."""
+        """The result of `ids`, and the unknown words, if these count."""
         pieces = list(self.pieces(texts))
         if not pieces:
             return np.empty(0, np.int32), np.zeros(1, np.int64), no_unknown_words(0)
@@ -63,7 +63,7 @@ class Lookup:
         return ids, _one_after_another([piece.offsets for piece in pieces]), _joined([p.unknown for p in pieces])
 
     def pieces(self, texts: Sequence[str]) -> Iterator[LookedUp]:
-        """The same, some texts at a time, which avoids a copy of everything."""
+        """The result of `words`, some texts at a time, which avoids a copy of everything."""
         lines = as_lines(texts) if len(texts) else np.empty(0, np.uint8)
         line_ends = np.flatnonzero(lines == NEWLINE) + 1
         first, start = 0, 0  # a piece has lines first, ..., last
@@ -75,7 +75,7 @@ class Lookup:
             first, start = last + 1, int(line_ends[last])
 
     def look_up(self, piece: Bytes, ends: Offsets) -> tuple[Ids, UnknownWords]:
-        """The words of lines of UTF-8 text, the last line ended too; `ends` (n_lines,) gets the end of each in them."""
+        """The words of UTF-8 lines, all ended by a newline; `ends` (n_lines,) receives the end of each line's ids."""
         piece = scanner.normal_lines(piece, self._tokenizer)
         ids, room = np.empty(len(piece), np.int32), len(piece) if self._n_buckets else 0
         unknown = UnknownWords(
@@ -106,7 +106,7 @@ def _joined(pieces: Sequence[UnknownWords]) -> UnknownWords:
 
 
 def _one_after_another(offsets: Sequence[Offsets]) -> Offsets:
-    """[0, 2, 3], [0, 1] -> [0, 2, 3, 4]."""
+    """The offsets of all pieces together: [0, 2, 3], [0, 1] -> [0, 2, 3, 4]."""
     steps = np.concatenate([np.diff(part) for part in offsets])
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
 
@@ -132,9 +132,10 @@ def written_out(words: Sequence[str]) -> tuple[Bytes, Offsets]:
 
 
 def as_lines(texts: Sequence[str]) -> Bytes:
-    """Texts as UTF-8 lines. A newline inside a text becomes a space, and so does half of a surrogate pair:
+    r"""Texts as UTF-8 lines: ["a", "b\nc"] -> b"a\nb c\n".
 
-    neither is part of a word, so the words stay the same.
+    A newline inside a text becomes a space, and so does a lone surrogate: neither is part of a word, so the words stay
+    the same.
     """
     lines = _encoded("\n".join(texts))
     if np.count_nonzero(lines == NEWLINE) != len(texts):

@@ -12,10 +12,10 @@ One function writes both, from the contents of character classes. The first matc
     picture     a flag (two letters), an emoji, a Han or Hiragana character
     handle      @anna_b
     .net        the only word that begins with a point
-    mark        , ! and so on, where they are wanted
+    mark        , ! and so on, if punctuation counts
 
 Rule 1 has only numbers, words (without a final ++), Han and Hiragana characters, and marks. Repetitions are bounded
-or possessive, so no text takes more than linear time.
+or possessive, so no text takes more than linear time. The patterns expect text as `Tokenizer.spelled` returns it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _rule_1(of: _Classes, punctuation: bool) -> str:
 
 
 def _rule_2(of: _Classes, punctuation: bool, elisions: str, name: Callable[[str], str], *, special: bool) -> str:
-    """special  False omits what needs an @, # and the like in the text (`is_special`)"""
+    """special  False omits the alternatives that need an @, # and the like in the text (`is_special`)"""
     run = f"[{of.letter}][{of.letter}{of.mark}]*"
     hebrew = name(characters.HEBREW_LETTERS)
     joint = f"""(?:['{name(characters.MIDDLE_DOT)}]|(?<=[{hebrew}])"(?=[{hebrew}]))""" if of.syllabic else "'"
@@ -94,6 +94,8 @@ def dropped() -> re.Pattern[str]:
 def pattern(kind: str, punctuation: bool, rule: int, elisions: str, ascii_only: bool, special: bool) -> re.Pattern[str]:
     """The pattern that finds words in normal, folded text, from our own table.
 
+    `pattern("words", True, 2, "", True, False).findall("it's 3.14!")` -> ["it's", "3.14", "!"]
+
     For most texts, which are ASCII or contain nothing special, it is shorter and finds the same words in half the time.
     """
     if kind == "whitespace":
@@ -113,13 +115,16 @@ def pattern(kind: str, punctuation: bool, rule: int, elisions: str, ascii_only: 
 
 
 def is_special(text: str) -> bool:
-    """Whether a text may have an address, a name such as C++ or .NET, or a version after letters."""
+    """Whether a text may have an address, a name such as C++ or .NET, or a version after letters.
+
+    `is_special("It ends.")` -> False; `is_special("v2.19")` -> True
+    """
     if "@" in text or "#" in text or "+" in text:
         return True
     return "." in text[:-1] and _AFTER_POINT.search(text) is not None  # most sentences only end with a point
 
 
-# What stands before the digits excludes most decimals.
+# The conditions on the characters before the point exclude most decimals.
 _AFTER_POINT = re.compile(r"\.(?:[nN]|(?:(?<=[^ 0-9][0-9]\.)|(?<=[^ 0-9][0-9]{2}\.)|(?<=[0-9]{3}\.))[0-9])")
 
 

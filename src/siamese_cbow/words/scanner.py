@@ -2,8 +2,8 @@
 
 Tests check that it equals `Tokenizer.words` on every text. A word is identified by a 64-bit hash (`hash_table`).
 
-Text comes as lines in their normal form (`normal_lines`), each ending in a newline. A line is a sentence. Text
-must be valid UTF-8; whoever reads it from outside checks that.
+Text comes as lines in their normal form (`normal_lines`), each ending in a newline. A line is a sentence. Text must be
+valid UTF-8, which is not checked here: the code that reads it does so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from siamese_cbow.words.hash_table import NOTHING, SEED, Hashes, Slots, slot_of
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import CUT, UnknownWords
 
-AHEAD = 64  # words that wait for their slots
+AHEAD = 64  # words that wait for their slots to arrive
 NEWLINE_BYTE, COLON, SLASH = (np.uint8(ord(each)) for each in "\n:/")
 COLONS = np.uint64(ord(":") * hash_table.ONES)
 
@@ -127,7 +127,7 @@ def unstable_lines(text: Bytes, i: int, flags: NDArray[np.uint8], bounds: Offset
 
 
 class ScanScratch(NamedTuple):
-    """What `look_up` and `count` work in."""
+    """Working memory of `look_up` and `count`."""
 
     waiting: NDArray[np.uint64]  # (AHEAD, 3) hash, start and end of words whose slots are being fetched
     hashes: Hashes  # (word_parts.N_BEGINNINGS,) of an out-of-vocabulary word

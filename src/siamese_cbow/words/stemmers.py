@@ -1,4 +1,7 @@
-"""What the forms of a word share: their stem, by the Snowball algorithms, for the languages these support."""
+"""Stems, which the forms of a word share, by the Snowball algorithms; None for languages that these don't support.
+
+Does not decide which words share a row: see `training.stems`.
+"""
 
 from __future__ import annotations
 

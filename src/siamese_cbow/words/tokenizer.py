@@ -7,7 +7,7 @@ finds the words in it. `scanner` does the same a hundred times faster over UTF-8
 for the `tokenizers` library; tests check that the three agree on arbitrary text.
 
 The definition has a version, the rule. It is stored with streams and models, so words split by one rule are
-never silently mixed with words split by another.
+never silently mixed with words split by another. Does not look words up: see `vocabulary`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Tokenizer:
             )
 
     def of_language(self, code: str) -> Tokenizer:
-        """The same for text in a language, by its code; unchanged if it has one, or if its rule knows none."""
+        """The tokenizer for text in a language, by its code; itself if it has one, or if its rule knows none."""
         return replace(self, language=code) if self.rule > 1 and not self.language and code in _LANGUAGES else self
 
     def words(self, text: str) -> list[str]:
@@ -128,9 +128,9 @@ class Tokenizer:
             raise SettingsError(f"invalid tokenizer settings {dict(settings)}: {error}") from error
 
     def identity(self) -> dict[str, Any]:
-        """What fingerprints of streams and indexes are computed from: the settings, without the rule if it is 1.
+        """The settings that go into fingerprints of streams and indexes: all, except for the rule if it is 1.
 
-        Version 0.1.0 did so, and its streams and indexes stay usable.
+        Version 0.1.0 had no rule in them, and its streams and indexes stay usable.
         """
         return {name: value for name, value in self.settings().items() if (name, value) != ("rule", 1)}
 
@@ -185,7 +185,7 @@ _LANGUAGES = sorted({*DOTLESS, *ELISIONS})
 
 
 def every_tokenizer() -> Iterator[Tokenizer]:
-    """All of them; those of new rules and without a language first."""
+    """All tokenizers; those of new rules and without a language first."""
     either = (True, False)
     for rule, language in itertools.product(sorted(RULES, reverse=True), ("", *_LANGUAGES)):
         if rule > 1 or not language:
@@ -194,6 +194,6 @@ def every_tokenizer() -> Iterator[Tokenizer]:
 
 
 def _advice(rule: int) -> str:
-    """What to do about data whose rule is not among RULES."""
+    """The advice on data whose rule is not among RULES."""
     version = "-U siamese-cbow" if type(rule) is not int or rule > RULE else f"'siamese-cbow<{RULES[min(RULES)]}'"
     return f"this siamese-cbow knows {', '.join(map(str, RULES))}; install one that knows it: pip install {version}"

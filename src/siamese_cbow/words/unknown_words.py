@@ -8,8 +8,8 @@
     none     skipped
 
 `prefix` requires at least three letters in common and at most four more on either side; of several such words the
-most frequent wins. It confuses different words (covid and cover), so `ngrams` is the default of everything that is
-trained: results/languages.md and results/unknown_words.md compare them.
+most frequent wins. It confuses different words (covid and cover), so `ngrams` is the default in training:
+results/languages.md and results/unknown_words.md compare them.
 
 The definitions here are in plain Python, for small calls; `word_parts` has the same for bulk work.
 """
@@ -30,13 +30,13 @@ Fallback: TypeAlias = Literal["none", "prefix", "ngrams"]
 REMEMBERED = 100_000  # unknown words
 
 # Characters of an n-gram; with a mark at either end of the word there are three n-grams per character. Measured:
-# 3 to 6, as fastText has them, are as good and take up more buckets; 1 to 4 are worse (benchmarks/unknown_words.py).
-LONGEST = 4  # and 2 at least
+# 3 to 6, as in fastText, are as good and take up more buckets; 1 to 4 are worse (benchmarks/unknown_words.py).
+LONGEST = 4  # the shortest has 2
 PER_CHARACTER = LONGEST - 1
 CUT = 64  # characters of a word whose n-grams count: the rest of a longer word adds nothing
-BEGIN, END, ZERO, NINE = 0x02, 0x03, 0x30, 0x39  # code points; no word has one of the first two
-KEYS_ONLY = -1  # in place of a number of buckets: words get their key, and no n-grams
-NONE = -1  # in place of the bucket of an n-gram with a digit: 2.19.0 is not nearly the same as 2.19.1
+BEGIN, END, ZERO, NINE = 0x02, 0x03, 0x30, 0x39  # code points; no word contains either of the first two
+KEYS_ONLY = -1  # instead of a number of buckets: words get their key, and no n-grams
+NONE = -1  # instead of the bucket of an n-gram with a digit: 2.19.0 is not nearly the same as 2.19.1
 
 _SEED, _MULTIPLIER, _ALL = 0xCBF29CE484222325, 0x9E3779B97F4A7C15, 2**64 - 1
 
@@ -61,13 +61,13 @@ class LookedUp(NamedTuple):
 
 
 def no_unknown_words(n_texts: int) -> UnknownWords:
-    """For texts whose unknown words are skipped or count as known words."""
+    """An empty record, for texts whose unknown words are skipped or count as known words."""
     none = np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.uint64)
     return UnknownWords(*none, np.zeros(n_texts + 1, np.int64))
 
 
 def finder(vocabulary: Vocabulary, fallback: Fallback, *, few: bool = False) -> Callable[[str], int | None]:
-    """Word -> id or None, one way or the other: `finder(vocabulary, "prefix")("playfully")` -> the id of play.
+    """A function word -> id or None: `finder(vocabulary, "prefix")("playfully")` -> the id of play.
 
     few  only a few words will be looked up, so an index of all is not worth building
     """
@@ -106,7 +106,7 @@ def _mix(hashed: int, point: int) -> int:
 
 
 class _Nearest:
-    """Finds the ids of known words and of unknown ones, which it remembers; a class, so that models can be pickled."""
+    """Finds ids of known and unknown words, and remembers the latter; a class, so that models can be pickled."""
 
     def __init__(self, known: Callable[[str], int | None], vocabulary: Vocabulary) -> None:
         self._known, self._first_like = known, vocabulary.first_like

@@ -2,11 +2,12 @@
 
     3 the
     2 cat
-    2 sat      <- as often as cat; ties are in the order of their UTF-8 bytes, so the order is total
+    2 sat      <- as frequent as cat; ties are in the order of their UTF-8 bytes, so the order is total
 
-Word i has id i everywhere: in streams, in vectors, in `tokenizer.json`. A file has one `count word` per line.
+Word i has id i everywhere: in streams, in vectors, in `tokenizer.json`. A file has one `count word` per line. Does not
+count words: `stream.counting` does.
 
-With several languages, the words of each follow those of the one before, written with their language: `de:haus`.
+With several languages, the words of one follow those of another, each written with its language: `de:haus`.
 
 `LazyVocabulary` parses the text of such a file only when more than a few words are looked up:
 
@@ -134,7 +135,7 @@ class Vocabulary:
         return cls(words, np.concatenate([part.counts for part in parts.values()]), tuple(parts))
 
     def of_language(self, language: str) -> tuple[Vocabulary, NDArray[np.int64]]:
-        """The words of one language as they are written in it, and their ids here: en:house de:haus -> haus, [1]."""
+        """The words of one language, without its name, and their ids here: en:house de:haus -> haus, [1]."""
         prefix = f"{language}:"
         ids = np.flatnonzero([word.startswith(prefix) for word in self.words])
         return Vocabulary([self.words[i][len(prefix) :] for i in ids.tolist()], self.counts[ids]), ids
@@ -201,7 +202,7 @@ def _bad_line(path: Path | str, lines: Sequence[str]) -> FormatError:
 
 
 class LazyVocabulary(Vocabulary):
-    """A vocabulary equal to what `Vocabulary.read` makes of the same text, but ready at once.
+    """A vocabulary equal to the one that `Vocabulary.read` makes of the same text, but ready at once.
 
     text       `count word` lines, with no other spaces: text that passes `plain`
     languages  as in `Vocabulary`
@@ -251,7 +252,7 @@ class LazyVocabulary(Vocabulary):
         return self._line_of(self._text.find(f" {word}\n"))
 
     def first_like(self, beginning: str) -> int | None:
-        """The first word with this beginning and little more, in the same two ways."""
+        """As in `Vocabulary`: found in the text until a dictionary pays off."""
         if not self._is_one_of_few():
             return super().first_like(beginning)
         if len(beginning) < IN_COMMON or " " in beginning or "\n" in beginning:

@@ -1,12 +1,12 @@
-"""Beginnings and n-grams of words, hashed without making a string: unknown words in bulk.
+"""Beginnings and n-grams of words, hashed without making a string: for unknown words in bulk.
 
 The definitions, in plain Python, are in `unknown_words`; tests check that the two agree. Beginnings are in a table:
 
     known: plays, play, player     beginnings: pla, play, plays -> 0, playe, player -> 2, ...
     playful  ->  playful, playfu, playf: no beginning of a known word; play: 0, so it counts as plays
 
-It holds the beginnings of all known words that leave at most LEFT_OVER letters, each with the first, most frequent,
-of its words.
+It holds the beginnings of all known words that leave at most LEFT_OVER letters, each with the first, and so most
+frequent, of its words.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ def counts_as(text: Bytes, i: int, end: int, folds: NDArray[np.int32], beginning
 
 @inner(**LEAN)
 def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], hashes: Hashes) -> int:
-    """The number of letters of text[i:end], folded; hashes[n % N_BEGINNINGS] is that of its first n, for the last n."""
+    """The number n of letters of text[i:end], folded; also fills `hashes`.
+
+    hashes[k % N_BEGINNINGS] becomes the hash of the first k letters, for the N_BEGINNINGS largest k up to n.
+    """
     n = 0
     hashed, chunk, size = SEED, NOTHING, 0
     while i < end:
@@ -109,7 +112,7 @@ def _hash_beginnings(text: Bytes, i: int, end: int, folds: NDArray[np.int32], ha
 def hash_ngrams(
     text: Bytes, i: int, end: int, folds: NDArray[np.int32], n_buckets: int, points: Offsets, buckets: Ids, n: int
 ) -> tuple[int, Any]:
-    """Writes the buckets of the n-grams of the word text[i:end], folded, to buckets[n:]; the new n, and its key.
+    """Writes the buckets of the n-grams of text[i:end], folded, to buckets[n:]; returns the new n and the word's key.
 
     points  (CUT + 2,) to work in
     """
@@ -156,7 +159,7 @@ def _is_digit(point: Any) -> Any:
 
 
 def ngrams_of(letters: Bytes, starts: Offsets, n_buckets: int) -> tuple[Ids, Offsets, NDArray[np.uint64]]:
-    """The buckets of words written one after another, as they are: word k has buckets[ends[k] : ends[k + 1]]; and keys.
+    """The buckets and keys of words written one after another, not folded: word k has buckets[ends[k] : ends[k + 1]].
 
     The same as `unknown_words.ngrams` and `key_of` for each word.
     """

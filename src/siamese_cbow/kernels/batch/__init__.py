@@ -1,6 +1,6 @@
 """The parts of a batch, in the order of the flow.
 
-    batch_records  the records that kernels take, and who is whose neighbour in them
+    batch_records  the records that kernels take, and which sentences are neighbours in them
           [Batches, Grouping, Keys, Matrices, Objective, Picked, Rule, Shape, Steps, Text, Tokens,
           n_slots_of_positives]
     random   randomness as a function of where it is used
@@ -9,5 +9,5 @@
     tokens   their words, by sentence and by word
     updates  how a row moves, given its gradient: one rule for each optimiser
 
-Does not know losses: see `objectives`.
+Knows nothing about losses: see `objectives`.
 """

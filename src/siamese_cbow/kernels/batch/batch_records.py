@@ -2,7 +2,7 @@
 
     Text, Shape, Keys   the stream, how it is divided into batches, an epoch's randomness
     Picked, Tokens      the sentences of some batches, and their words
-    Batches               all of that for a chunk of batches, how its work is divided, and what is reported
+    Batches             all of that for a chunk of batches, how its work is divided, and what is reported
     Objective, Steps    what is minimised, and how rows move
     Matrices            the rows
 
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
     units_per_batch: int
     n_units: int
     groups: bool  # units are documents whose members are all adjacent to one another
-    halo: bool  # take in the neighbours of a run's first and last sentence, as candidates but not as anchors
+    halo: bool  # include the neighbours of a run's first and last sentence, as candidates but not as anchors
     negatives: int  # sampled for each anchor; 0 if the objective uses the whole batch
     negatives_from_batch: bool
     max_tokens: int  # of a sentence; the rest is dropped
@@ -54,7 +54,7 @@ class Keys(NamedTuple):
     """An epoch's keys of randomness."""
 
     order: np.uint64
-    shift: int  # how far before the first sentence the first unit begins, so that each epoch is cut differently
+    shift: int  # how far before the first sentence the first unit begins, so that units differ between epochs
     half_bits: int
     subsample: np.uint64
     negatives: np.uint64
@@ -71,7 +71,7 @@ class Picked(NamedTuple):
     n_candidates: NDArray[np.int64]  # (n_batches,) excluding negatives from elsewhere, which come last
     n_tokens: NDArray[np.int64]  # (n_batches,) rows to add up, at most: before subsampling
     negatives: NDArray[np.int32]  # (n_batches, capacity, negatives) places in the batch; -1: none found
-    # The reverse: which anchors use a sentence as a negative.
+    # The inverse: which anchors use a sentence as a negative.
     users: NDArray[np.int32]  # (n_batches, capacity * negatives, 2) an anchor, and which of its negatives
     user_starts: NDArray[np.int64]  # (n_batches, capacity + 2) into users, for each sentence of the batch
 
@@ -146,7 +146,7 @@ class Steps(NamedTuple):
 
 
 class Matrices(NamedTuple):
-    """What is trained, for one side: rows, and the optimiser's state of them. Strips come one after the other."""
+    """What is trained, for one side: rows, and the optimiser's state for them. Strips come one after the other."""
 
     vectors: Vectors  # (n_strips * n_rows, width)
     first: Vectors
@@ -162,9 +162,9 @@ def starts_document(starts: Bytes, s: int) -> bool:
 
 @inner(**INLINE)
 def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
-    """The places first <= j < end, j != k, that are adjacent to k.
+    """The places first <= j < end, j != k, that are adjacent to k: in a text with runs 0 0 0 1, place 1 -> 0, 3.
 
-    In a text the one before and the one after, as far as they belong to the run; in a group all members.
+    In a text the one before and the one after, if they belong to the run; in a group all members.
     """
     n, run = picked.n_candidates[b], picked.runs[b, k]
     first, end = k, k + 1
@@ -178,8 +178,8 @@ def neighbours(shape: Shape, picked: Picked, b: int, k: int) -> tuple[int, int]:
     return first, end
 
 
-# Where a few candidates are sampled for an anchor, they have fixed slots: in a text the sentence before (0) and after
-# (1), in a group its members in order; then the negatives.
+# The few candidates of a sampled objective have fixed slots: in a text the sentence before (0) and the one after (1),
+# in a group its members in order; then the negatives.
 
 
 @njit(**INLINE)

@@ -1,17 +1,17 @@
-"""Which sentences form a batch, and which negatives are drawn for its anchors.
+"""Chooses the sentences of a batch, and draws the negatives for its anchors. Does not copy their words: see `tokens`.
 
-A *unit* is what is shuffled: `run_length` consecutive sentences, or a group of paraphrases. A batch consists of
-some units in corpus order. Its sentences fall into *runs*: consecutive sentences of one document
-(two neighbouring units of a batch make one run). Two sentences of a batch are adjacent exactly when they are next to
-each other in it and belong to one run; in a group, all members of a run are adjacent to one another.
+Training shuffles *units*: `run_length` consecutive sentences, or a group of paraphrases. A batch consists of some units
+in corpus order. Its sentences fall into *runs*: consecutive sentences of one document (two neighbouring units of a
+batch make one run). Two sentences of a batch are adjacent if, and only if, they are next to each other in it and belong
+to one run; in a group, all members of a run are adjacent to one another.
 
     sentences of the corpus  0 1 2 3 4 | 5 6 7 8 9      (two documents)
     units of length 4        [0 1 2 3] [4 5 6 7] [8 9]
     batch of units 0 and 1   0 1 2 3 4 5 6 7
     runs                     0 0 0 0 0 1 1 1
 
-A negative is a sentence drawn from the corpus or from the batch: never the anchor itself, never one adjacent to it,
-unless the recipe follows the paper's program (`any_negative`).
+A negative is a sentence drawn from the corpus or from the batch, but not the anchor itself or a sentence adjacent to
+it, unless the recipe follows the paper's program (`any_negative`).
 
 Legend: b batch of the chunk, k place in the batch, s sentence of the corpus.
 """
@@ -28,7 +28,7 @@ from siamese_cbow.machine.compiling import LEAN, inner
 from siamese_cbow.machine.intrinsics import prefetch_item
 from siamese_cbow.machine.threads import Team, next_item
 
-_AHEAD = 8  # anchors whose negatives are prefetched while those of one are checked
+_AHEAD = 8  # negatives are prefetched this many anchors before they are checked
 _TRIES = 64  # draws for one negative before giving up; only a tiny corpus needs more than a few
 
 
@@ -159,7 +159,7 @@ def _pick_negatives(text: Text, shape: Shape, keys: Keys, batch: int, b: int, pi
 def _turn_round(
     negatives: NDArray[np.int32], n_anchors: int, n_sentences: int, users: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> None:
-    """Which anchors use each sentence as a negative.
+    """Lists which anchors use each sentence as a negative.
 
     negatives [[2], [2], [0]] -> users [[2, 0], [0, 0], [1, 0]], starts [0, 1, 1, 3]: 2 is used by anchors 0 and 1
     """

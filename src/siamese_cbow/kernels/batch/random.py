@@ -5,7 +5,7 @@
     fraction / below              the same bits as a number in [0, 1), or as an integer below a limit
     permuted(key, n, position)    where `position` goes in a random order of 0..n-1, without storing the order
     draw(table, key, position)    a random word, by the words' counts
-    draw_normals(key, first, end) normal numbers, made of random words first <= word < end
+    draw_normals(key, first, end) normal numbers, from the random words first <= word < end
 
 `means_reference.random_bits` is the same in NumPy, which a test checks. Not for secrets.
 """
@@ -80,7 +80,7 @@ def fraction(key: np.uint64, position: np.uint64) -> float:
 
 @inner(**LEAN)
 def below(key: np.uint64, position: np.uint64, limit: int) -> np.int64:
-    """A random integer in 0..limit-1 for one position; every one equally likely up to limit / 2**53."""
+    """A random integer in 0..limit-1 for one position; all are equally likely, up to limit / 2**53."""
     return np.int64(fraction(key, position) * limit)
 
 
@@ -113,7 +113,7 @@ class AliasTable(NamedTuple):
     """An alias table: word i is drawn as often as any other, and kept with probability keep[i].
 
     Otherwise alias[i] is taken. word2vec fills a table of 100 million entries instead; this one (Walker 1977, Vose
-    1991) has two numbers per word, gives exact probabilities, and also takes one step to read.
+    1991) has two numbers per word, gives exact probabilities, and is also read in one step.
 
     counts [16, 1]  ->  chances 8/9 and 1/9  ->  keep [1, 2/9], alias [0, 0]: half of the draws hit word 1,
                                                   and 7/9 of those give word 0 instead
@@ -124,7 +124,7 @@ class AliasTable(NamedTuple):
 
 
 def alias_table(counts: Counts) -> AliasTable:
-    """The table for words with these counts, (n_words,): each is drawn by its count to the power of 3/4."""
+    """The table for words with these counts, (n_words,): each is drawn in proportion to its count ** 0.75."""
     chances = np.maximum(1, counts).astype(np.float64) ** POWER
     chances *= len(counts) / chances.sum()
     alias, small, large = np.arange(len(counts), dtype=np.int32), *np.empty((2, len(counts)), np.int32)
@@ -171,9 +171,9 @@ def draw(table: AliasTable, key: np.uint64, position: np.uint64) -> np.int32:
 
 # normal numbers
 
-WORDS = 8  # of 32 bits, that Philox makes of one position
+WORDS = 8  # of 32 bits, which Philox makes of one position
 
-# Philox 4x64 of ten rounds of Salmon et al., 2011. Of its position and key, only the first number is ever other than 0.
+# Philox 4x64 with ten rounds, of Salmon et al., 2011. Of its position and key, all numbers but the first are always 0.
 _P0, _P1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 _PHILOX_ROUNDS = 10
@@ -182,13 +182,13 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _EDGE = 3.6541528853610088  # where the tail of the curve begins
 _LAYERS, _BITS = 256, 23
 _EDGE_32, _INVERSE_EDGE_32 = np.float32(_EDGE), np.float32(1 / _EDGE)
-_BEYOND_24, _OF_24 = np.uint32(8), np.float32(1 / (1 << 24))  # bits, and what they count
+_BEYOND_24, _OF_24 = np.uint32(8), np.float32(1 / (1 << 24))  # a shift that leaves 24 bits, and their unit
 
 
 class Ziggurat(NamedTuple):
-    """Layers of equal area under the bell curve, (256,) each: the one with the tail, then from the top down."""
+    """Layers of equal area under the bell curve, (256,) each: first the one with the tail, then from the top down."""
 
-    inside: NDArray[np.uint32]  # the first multiple of `widths` that may lie beyond the curve
+    inside: NDArray[np.uint32]  # the first multiple of `widths` that may be beyond the curve
     widths: NDArray[np.float32]
     heights: NDArray[np.float32]  # of the curve, where the layer ends
 
@@ -216,7 +216,7 @@ def draw_normals(
 
     They are bit-identical to `np.random.Generator(np.random.Philox(key=key)).standard_normal(n, np.float32)`.
 
-    words  scratch memory: those from the first on, a multiple of WORDS; words beyond are computed on demand
+    words  scratch memory for a multiple of WORDS, from the first on; words beyond it are computed on demand
     """
     for i in range(0, len(words), WORDS):
         a, b, c, d = _philox(key, np.uint64((first + i) // WORDS))
@@ -239,7 +239,7 @@ def draw_normals(
                 stays = (high - low) * _fraction(key, words, first, position) + low < math.exp(-0.5 * wide * wide)
                 position += 1
         numbers[n] = x
-        n += stays  # a rejected number is overwritten: its second word decides, and the next number starts from scratch
+        n += stays  # a rejected number is overwritten by the next one, which is drawn from new words
     return n, position
 
 

@@ -1,5 +1,7 @@
 """The words of a batch, in the two orders that training needs: by sentence (for means) and by word (for updates).
 
+Does not choose the sentences: see `picking`.
+
 Legend: b batch of the chunk, k place in the batch, s sentence and t token of the corpus, w word, u distinct word.
 """
 
@@ -21,7 +23,7 @@ from siamese_cbow.machine.threads import Tile
 def fill(chunk: Batches, tile: Tile) -> None:
     """Copy the words of a batch, drop some by subsampling, and group their occurrences by word.
 
-    Its part of the arrays is one longer than its number of tokens.
+    The batch's part of the arrays is one longer than its number of tokens.
     """
     tokens, b, thread, first = chunk.tokens, tile.begin, tile.thread, chunk.tokens.first[tile.begin]
     end = _copy(chunk.text, chunk.shape, chunk.keys, chunk.picked, tokens, b)
@@ -47,11 +49,11 @@ def _copy(text: Text, shape: Shape, keys: Keys, picked: Picked, tokens: Tokens, 
             cut += max(0, stop - begin - shape.max_tokens)
         for t in range(begin, min(stop, begin + shape.max_tokens)):
             w = text.ids[t]
-            # Always written, and counted if kept: a random branch is often mispredicted, which costs more.
+            # Always written, but counted only if kept: a random branch is often mispredicted, which costs more.
             stays = keep_all or fraction(keys.subsample, np.uint64(t)) < text.keep[w]
             tokens.rows[end] = w
             end += stays
-            if has_stems:  # the sum of both rows: the cosine does not depend on the count
+            if has_stems:  # both rows are summed: the cosine does not depend on the number of rows
                 tokens.rows[end] = text.stems[w]
                 end += stays & (text.stems[w] >= 0)
     tokens.starts[b, picked.n_sentences[b]] = end
@@ -83,8 +85,8 @@ def group(
 ) -> int:
     """Find the distinct words of rows[first:end] in order of appearance; returns their number.
 
-    7 2 7 2 from 0 on -> unique 7 2, starts 0 2 4; the thread's memory has the order 0 1 0 1, which of them each is, and
-    in `filled` 0 2, where the next occurrence of each is to be put
+    7 2 7 2 from 0 on -> unique 7 2, starts 0 2 4; in the thread's memory, `order` is 0 1 0 1 (which of them each is)
+    and `filled` 0 2 (where the next occurrence of each goes)
 
     Threads divide both the sentences and the words of a batch into halves, quarters and so on, so many of the rows
     that a thread updates are those it has read before.

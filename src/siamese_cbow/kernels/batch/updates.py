@@ -1,12 +1,12 @@
 """How a row moves, given its gradient of this batch: one rule for each optimiser.
 
-The occurrences of a batch are grouped by word, so each row is read, updated once and written, its additions always in
-the same order: that is what gives Adagrad and its like their exact gradient, and the same bytes on any number of
-threads. No row is ever taken as a view (`vectors[w]`): each view would cost two atomic updates of a reference count
-that all threads share, as much as the arithmetic.
+The occurrences of a batch are grouped by word, so each row is read, updated once and written, and its additions always
+come in the same order. This gives Adagrad and similar rules their exact gradient, and the same bytes on any number of
+threads. Does not compute the gradients: see `objectives`. Rejected: taking a row as a view (`vectors[w]`), because each
+view costs two atomic updates of a reference count that all threads share, as much as the arithmetic.
 
 All rules are *lazy*: a batch touches only the rows of its words, and only their momentum decays. (A dense step would go
-through the whole matrix for every batch.) Clipping and L2 are per row too, for the same reason.
+through the whole matrix for every batch.) Clipping and L2 work per row, too, for the same reason.
 
     sgd       row -= rate g
     nesterov  v = m v - rate g;  row += m v - rate g
@@ -15,8 +15,8 @@ through the whole matrix for every batch.) Clipping and L2 are per row too, for 
     adam      m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  row -= rate m' / (sqrt(v') + e)   with bias corrected m', v'
     adamax    m = b1 m + (1-b1) g;  u = max(b2 u, |g|);  row -= rate / (1 - b1^step) m / (u + e)
 
-Legend: w row, u distinct word of the batch, g[t] the gradient of a row, in the memory of thread t. What a rule
-remembers about row w is in side.first[w] and side.second[w]: a row, a number, or nothing (`tables.OPTIMIZERS`).
+Legend: w row, u distinct word of the batch, g[t] the gradient of a row, in the memory of thread t. The state of row w
+is in side.first[w] and side.second[w]: a row, a number, or nothing (`tables.OPTIMIZERS`).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _gather_adagrad(
         _move(side, w, _adagrad(rule, rate, side, w, dot(totals, t, totals, t)), totals, t)
 
 
-# Not regrouped: the compiler would divide each number of the row by what `_adagrad` divides the rate by.
+# Without reassociation: the compiler would divide each number of the row by what `_adagrad` divides the rate by.
 @inner(**INLINE, fastmath={"contract"})
 def _move(side: Matrices, w: int, scale: np.float32, g: Vectors, t: int) -> None:
     vectors = side.vectors
@@ -139,7 +139,7 @@ def _move_by_two(side: Matrices, w: int, scale: np.float32, g: Vectors, a: int, 
 
 @inner(**INLINE, fastmath=FASTMATH)
 def _adagrad(rule: Rule, rate: np.float32, side: Matrices, w: int, square: np.float32) -> np.float32:
-    """Accumulate the gradient's length; returns the step."""
+    """Accumulate the squared length of the gradient; returns the factor of the step."""
     seen = side.first
     seen[w, 0] += square / rule.dim
     return rate / (np.sqrt(seen[w, 0]) + rule.epsilon)

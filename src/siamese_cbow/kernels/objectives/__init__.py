@@ -1,4 +1,4 @@
-"""What is minimised, and the kernels that train by it.
+"""What training minimises, and the kernels that train.
 
     reference  the definitions: plain NumPy, float64, slow
     losses     the loss of one anchor and its slopes, for every objective
@@ -8,5 +8,5 @@
           [SAMPLED_PHASES, SampledWork, train_sampled]
     fastsent_kernel  FastSent's kernel [FASTSENT_PHASES, FastSentWork, Pairs, train_fastsent]
 
-Kernels are given all their memory from outside: see `training.engine` and `baselines.fastsent`.
+Kernels get all their memory from outside: see `training.engine` and `baselines.fastsent`. Optimisers are in `batch`.
 """

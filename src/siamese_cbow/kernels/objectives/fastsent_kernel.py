@@ -1,4 +1,4 @@
-"""FastSent (Hill, Cho and Korhonen 2016): a sentence's sum of word vectors guesses the words beside it.
+"""FastSent (Hill, Cho and Korhonen 2016): the sum of a sentence's word vectors guesses the words of its neighbours.
 
 `reference` defines it. A *pair* is a sentence and a word that it should guess, or should not: each word of a
 neighbouring sentence makes one pair, followed by `negatives` pairs with words drawn at random. Which pairs a batch has
@@ -8,8 +8,9 @@ does not depend on the vectors, so they are drawn and grouped by word beforehand
     slopes   dL/dscore of every pair, and from them the gradient of each sum
     rows     every row of either matrix moves once, its pairs always added in the same order
 
-which gives the same bytes on any number of threads. Legend: b batch of the chunk, k place in the batch,
-j place of a sentence to be guessed, p pair, u distinct word.
+So any number of threads gives the same bytes.
+
+Legend: b batch of the chunk, k place in the batch, j place of a sentence to be guessed, p pair, u distinct word.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Pairs(NamedTuple):
     anchors: NDArray[np.int32]  # by sentence: its place in the batch
     slopes: NDArray[np.float32]  # by sentence: dL/dscore
     starts: NDArray[np.int64]  # (n_batches, capacity + 1) into words
-    order: NDArray[np.int64]  # by word: where each pair stands in words
+    order: NDArray[np.int64]  # by word: the place of each pair in words
     unique: Ids  # by word: the distinct words
     unique_starts: NDArray[np.int64]  # by word: where the pairs of each begin in order, with one more at the end
     n_unique: NDArray[np.int64]  # (n_batches,)
@@ -80,7 +81,7 @@ class FastSentWork(NamedTuple):
 def train_fastsent(
     team: Team, chunk: Batches, pairs: Pairs, steps: Steps, source: Matrices, target: Matrices, work: FastSentWork
 ) -> None:
-    """Train on a chunk of batches, in order; the threads divide each phase of a batch among them."""
+    """Train on a chunk of batches, in order; the threads share each phase of a batch."""
     part, tokens = team.thread, chunk.tokens
     while True:
         tile = next_tile(team, chunk.phases, part)
@@ -192,8 +193,9 @@ def _guess(chunk: Batches, pairs: Pairs, end: int, b: int, k: int, j: int) -> in
     role = 3 + k if chunk.shape.groups else (_BEFORE if k < j else _AFTER)
     if j == k:
         role = _OWN
-    # A draw is a function of the guessed sentence, who guesses, and the place of the word. Only in sentences of
-    # hundreds of thousands of words could two of these meet, and two guesses with the same negatives do no harm.
+    # A draw is a function of the guessed sentence, the role of the guessing one, and the place of the word. Only in
+    # sentences of hundreds of thousands of words could two of these coincide, and two guesses with the same negatives
+    # do no harm.
     position = np.uint64(chunk.picked.sentences[b, j]) << np.uint64(34)
     position += np.uint64(role) << np.uint64(20)
     starts = chunk.tokens.starts

@@ -2,7 +2,7 @@
 
     means      of the rows of each sentence, at length 1; each is computed once and serves in all its roles
     scores     cosines of all pairs; with one matrix they are symmetric, and only half of them are computed
-    slopes     scores -> losses, and dL/dscore in the place of the scores
+    slopes     scores -> losses, and dL/dscore, which replaces the scores
     gradients  of each mean: two more products of matrices, slopes x means
     rows       the rows move
 
@@ -63,7 +63,7 @@ class InBatchWork(NamedTuple):
 def train_in_batch(
     team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: InBatchWork
 ) -> None:
-    """Train on a chunk of batches, in order; the threads divide each phase of a batch among them."""
+    """Train on a chunk of batches, in order; the threads share each phase of a batch."""
     part = team.thread
     while True:
         tile = next_tile(team, chunk.phases, part)
@@ -97,7 +97,7 @@ def _cut_phases(chunk: Batches, b: int, n_threads: int) -> None:
     cut_evenly(phases, b, MEANS, n, 1, n_threads)
     cut(phases, b, SCORES, tiles(n, TILE) ** 2, 1, 1)
     cut_evenly(phases, b, SLOPES, n, 1, n_threads)
-    # Two tiles for a thread, as far as TILE allows: the more rows a tile has, the less often the means are read.
+    # Two tiles per thread, as far as TILE allows: the more rows a tile has, the less often the means are read.
     cut(phases, b, GRADIENTS, n, max(1, min(TILE, (n + 2 * n_threads - 1) // (2 * n_threads))), 1)
     cut_evenly(phases, b, ROWS, chunk.tokens.n_unique[b], 1, n_threads)
 
@@ -114,7 +114,7 @@ def _means_tile(tokens: Tokens, side: Matrices, means: Vectors, inverse_norms: N
 def _to_unit(means: Vectors, k: int, n_words: int, inverse_norms: NDArray[np.float32]) -> None:
     """Scale the sum in means[k] to length 1. Absent: inverse norm 0.
 
-    Absent is a sentence without words, or with a mean of zeros: it takes no part in its batch.
+    A sentence without words, or with a mean of zeros, is absent: it takes no part in its batch.
     """
     square = dot(means, k, means, k)
     if square == 0:
@@ -178,7 +178,7 @@ def _gradients_tile(
 
 @inner(**LEAN)
 def _fill_panel(work: InBatchWork, tile: Tile, n: int, rows: bool, columns: bool) -> None:
-    """The slopes of a tile's sentences, k-th row: those of its row of scores, of its column, or the sums of both.
+    """Row k becomes the slopes of the tile's k-th sentence: its row of scores, its column, or the sum of both.
 
     In squares of a cache line's length: going down a column, each number would come from a separate line.
     """

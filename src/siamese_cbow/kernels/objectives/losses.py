@@ -1,13 +1,13 @@
 """The loss of one anchor, and its slopes: scores go in, dL/dscore comes out in their place. `reference` defines them.
 
-Of a few sampled candidates; places[k] and scores[k] belong to anchor k, and a place of -1 means that there is none:
+Over a few sampled candidates; places[k] and scores[k] belong to anchor k, and a place of -1 means that there is none:
 
     softmax      cross-entropy of softmax(cos / temperature) against 1/|S+| on the positives (the paper's)
     sigmoid      -log sigmoid(dot) on positives, -log sigmoid(-dot) on negatives
     logistic     log(1 + exp(-gamma (cos with a positive - cos with a negative))), the mean over all such pairs (Yih)
     hinge        max(0, margin + squared distance to a positive - to a negative), all such pairs (Hermann & Blunsom)
 
-Of all sentences of a batch, one score for each:
+Over all sentences of a batch, with one score for each:
 
     contrastive  cross-entropy of softmax(cos / temperature) against 1/|S+| on the adjacent sentences; the denominator
                  has all sentences of the batch but the anchor and the members of its run that aren't adjacent
@@ -145,7 +145,7 @@ def in_batch_loss(
 ) -> float:
     """The loss of an anchor.
 
-    runs   (n,) to which run each sentence of the batch belongs
+    runs   (n,) the run that each sentence of the batch belongs to
     norms  (n,) inverse norms of the candidates; 0: without words
     """
     if objective.kind == CONTRASTIVE:

@@ -1,16 +1,16 @@
 """The definition of every objective: plain NumPy, float64, slow. The fast kernels are tested against it.
 
-A batch has n sentences. `positive` and `negative` say for each anchor (row) which candidates (columns) should be near
-it, and how often each is drawn as a negative. So one formula covers the published objective and the in-batch one.
+A batch has n sentences. For each anchor (row), `positive` says which candidates (columns) should be near it, and
+`negative` how often each is drawn as a negative. So one formula covers the published objective and the in-batch one.
 
     text of 3 sentences, all negatives from elsewhere:    positive = [[0,1,0,...], [1,0,1,...], [0,1,0,...], ...]
 
 An example is an anchor with at least one positive. The loss of a batch is the mean over its examples. A sentence
 without words, or whose mean is zero, is absent: it is neither anchor nor candidate and gets no gradient.
 
-FastSent comes last: there a sentence's vector is the sum of its words' rows in the *source* matrix. It should have a
-high dot product with the rows, in the *target* matrix, of the words it has to guess, and a low one with those of words
-drawn at random:
+FastSent comes last: its sentence vector is the sum of the words' rows in the *source* matrix. It should have a high dot
+product with the *target* rows of the words that the sentence has to guess, and a low one with those of words drawn at
+random:
 
     loss of a guess     -log sigmoid(s . v_word) - sum over negatives of log sigmoid(-s . v_negative)
     loss of a sentence  the sum over its guesses; of a batch, the mean over the sentences that have any
@@ -47,14 +47,20 @@ def softmax(scores: Floats, positive: Counts, negative: Counts, *, temperature: 
 
 
 def sigmoid(scores: Floats, positive: Counts, negative: Counts) -> tuple[Floats, Floats]:
-    """Negative sampling: -log sigmoid(score) for each positive, -log sigmoid(-score) for each negative."""
+    """Negative sampling: -log sigmoid(score) for each positive, -log sigmoid(-score) for each negative.
+
+    One positive and one negative, both of score 0 -> loss 2 log 2, slopes -1/2 and +1/2.
+    """
     losses = positive * np.logaddexp(0, -scores) + negative * np.logaddexp(0, scores)
     slopes = -positive / (1 + np.exp(scores)) + negative / (1 + np.exp(-scores))
     return losses.sum(axis=1), slopes
 
 
 def margin(scores: Floats, positive: Counts, negative: Counts, *, margin: float = 0.4) -> tuple[Floats, Floats]:
-    """max(0, margin - score of a positive + score of the hardest negative), the mean over positives (Wieting, 2015)."""
+    """max(0, margin - score of a positive + score of the hardest negative), the mean over positives (Wieting, 2015).
+
+    A positive of score .5, a negative of .4, margin .4 -> loss .3, slopes -1 and +1.
+    """
     losses, slopes = np.zeros(len(scores)), np.zeros_like(scores)
     for anchor in range(len(scores)):
         near, far = np.flatnonzero(positive[anchor]), np.flatnonzero(negative[anchor])
@@ -71,7 +77,10 @@ def margin(scores: Floats, positive: Counts, negative: Counts, *, margin: float 
 
 
 def logistic(scores: Floats, positive: Counts, negative: Counts, *, gamma: float = 10.0) -> tuple[Floats, Floats]:
-    """log(1 + exp(-gamma (score of a positive - score of a negative))), the mean over such pairs (Yih et al. 2011)."""
+    """log(1 + exp(-gamma (score of a positive - score of a negative))), the mean over such pairs (Yih et al. 2011).
+
+    One positive and one negative, both of score 0, gamma 10 -> loss log 2, slopes -5 and +5.
+    """
     losses, slopes = np.zeros(len(scores)), np.zeros_like(scores)
     for anchor in range(len(scores)):
         pairs = np.outer(positive[anchor], negative[anchor])
@@ -121,9 +130,9 @@ def loss_and_gradients(
 ) -> tuple[float, Floats, Floats]:
     """The mean loss over a batch and its gradients for the rows of both matrices.
 
-    `left` serves the anchors and `right` the candidates; with one matrix give it twice and add the two gradients.
-    `score` is a name of `tables.SCORES`. `needs_negative`: an example has a negative as well. `weights` of words are
-    those of S2Net's input layer.
+    `left` is the anchors' matrix and `right` the candidates'; a single one is given twice, and its two gradients are to
+    be added. `score` is a name of `tables.SCORES`. With `needs_negative`, an example also has a negative. `weights` of
+    words are those of S2Net's input layer.
     """
     words = composition(sentences, len(left), sums=score == "distance", weights=weights)
     a, b = words @ left, words @ right
@@ -148,13 +157,13 @@ def loss_and_gradients(
 
 
 def _through_length(gradients: Floats, units: Floats, norms: Floats) -> Floats:
-    """From gradients of unit vectors to gradients of the original vectors: only the orthogonal part counts."""
+    """Turns gradients of unit vectors into gradients of the original vectors: only the orthogonal part counts."""
     across = gradients - (gradients * units).sum(axis=1, keepdims=True) * units
     return np.asarray(across / np.where(norms > 0, norms, 1)[:, None])
 
 
 def adjacent(runs: Sequence[int], *, groups: bool = False) -> Counts:
-    """Which sentences of a batch are adjacent: side by side in a run, or in a group all members.
+    """Which sentences of a batch are adjacent: neighbours in a run, or all members of a group.
 
     runs [0, 0, 0, 1] -> [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
     """
@@ -170,7 +179,7 @@ def other_runs(runs: Sequence[int]) -> Counts:
 
 
 class Guess(NamedTuple):
-    """Sentence `anchor` has to tell `word` from `negatives`."""
+    """A guess: sentence `anchor` has to tell `word` from `negatives`."""
 
     anchor: int
     word: int
@@ -180,7 +189,7 @@ class Guess(NamedTuple):
 def fastsent_guesses(
     sentences: Sequence[Sequence[int]], adjacent: NDArray[np.int64], *, autoencode: bool
 ) -> list[tuple[int, int, int]]:
-    """What has to be guessed: (anchor, place of the sentence the word comes from, place of the word in it).
+    """All guesses of a batch: (anchor, place of the sentence that the word comes from, place of the word in it).
 
     sentences [[7], [8, 9]], side by side -> (0, 1, 0), (0, 1, 1), (1, 0, 0); its own words too with `autoencode`
     """
@@ -196,7 +205,7 @@ def fastsent_guesses(
 def fastsent_loss_and_gradients(
     source: Floats, target: Floats, sentences: Sequence[Sequence[int]], guesses: Sequence[Guess]
 ) -> tuple[float, Floats, Floats]:
-    """The mean loss over the sentences that guess anything, and its gradients for the rows of both matrices.
+    """The mean loss over the sentences that have guesses, and its gradients for the rows of both matrices.
 
     All rows zero, one guess with two negatives -> loss 3 log 2.
     """

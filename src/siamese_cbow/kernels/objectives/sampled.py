@@ -1,8 +1,8 @@
 """Objectives with a few candidates for each anchor: its neighbours, and sampled negatives (see `losses`).
 
 The rows lie in one or two strips of columns (see `training.strips`), and nearly all work is done strip by strip, so
-that two threads touch different memory: each owns half of every row. They exchange only partial dot
-products. Phases of a batch:
+that two threads touch different memory: each owns half of every row. They exchange only partial dot products. Phases of
+a batch:
 
     sums       of the rows of each sentence                                   strip by strip
     dots       of each anchor with its candidates, of these sums              strip by strip
@@ -75,7 +75,7 @@ class SampledWork(NamedTuple):
 def train_sampled(
     team: Team, chunk: Batches, objective: Objective, steps: Steps, left: Matrices, right: Matrices, work: SampledWork
 ) -> None:
-    """Train on a chunk of batches, in order; the threads divide each phase of a batch among them."""
+    """Train on a chunk of batches, in order; the threads share each phase of a batch."""
     part, n_rows, shape, picked = team.thread, chunk.text.n_rows, chunk.shape, chunk.picked
     while True:
         tile = next_tile(team, chunk.phases, part)
@@ -117,7 +117,7 @@ def _cut_phases(chunk: Batches, b: int, n_strips: int, n_threads: int) -> None:
 
 @inner(**INLINE)
 def _strip_of(side: Matrices, n_rows: int, strip: int) -> Matrices:
-    """A strip of all rows; what the optimiser keeps of a row as a whole is out of reach, see `training.strips`."""
+    """A strip of all rows; the optimiser's state for a whole row is out of reach, see `training.strips`."""
     first, end = strip * n_rows, (strip + 1) * n_rows
     return Matrices(side.vectors[first:end], side.first[first:end], side.second[first:end], side.start[first:end])
 
@@ -149,9 +149,10 @@ def _dots_tile(shape: Shape, picked: Picked, starts: NDArray[np.int64], work: Sa
 
 @inner(**INLINE)
 def _set_scale(work: SampledWork, k: int, n_words: int) -> None:
-    """Absent is a sentence without words, or with a sum of zeros: it takes no part in its batch.
+    """Set the factor from a sum to the vector that is compared; 0 for an absent sentence.
 
-    NaN and infinity pass through on purpose.
+    A sentence without words, or with a sum of zeros, is absent: it takes no part in its batch. NaN and infinity pass
+    through on purpose.
     """
     square = _square(work, k)
     if square == 0:
@@ -184,9 +185,9 @@ def _slopes_tile(shape: Shape, picked: Picked, objective: Objective, work: Sampl
 
 @inner(**INLINE)
 def _score_candidates(shape: Shape, picked: Picked, work: SampledWork, b: int, k: int) -> int:
-    """Write the anchor's candidates that have words, and their scores (where slopes will be, too).
+    """Write the anchor's candidates that have words, and their scores (also where the slopes will be).
 
-    1 if k is an anchor with a positive and a negative among them.
+    Returns 1 if k is an anchor with both a positive and a negative among them, else 0.
     """
     if picked.anchors[b, k] == 0 or work.scales[k] == 0:
         return 0
@@ -213,7 +214,7 @@ def _score_candidates(shape: Shape, picked: Picked, work: SampledWork, b: int, k
 def _gradients_tile(
     shape: Shape, picked: Picked, objective: Objective, work: SampledWork, tile: Tile, n_examples: int
 ) -> None:
-    """Each sentence lists the pairs it is in (partner, weight) and sums them in one go."""
+    """The gradients of some sentences: each lists the pairs it is in (partner, weight) and sums them in one go."""
     b, thread, share = tile.batch, tile.thread, np.float32(1.0 / max(1, n_examples))
     for k in range(tile.begin, tile.end):
         pairs, along = _as_anchor(picked, work, b, k, thread)
@@ -259,7 +260,7 @@ def _as_candidate(
 def _list(
     work: SampledWork, thread: int, pairs: int, along: np.float32, partner: int, anchor: int, i: int
 ) -> tuple[int, np.float32]:
-    """One more pair: the anchor's i-th."""
+    """List one more pair, the anchor's i-th."""
     work.partners[thread, pairs] = partner
     work.weights[thread, pairs] = work.slopes[anchor, i] * work.scales[partner]
     share = np.float32(1) if work.score == DISTANCE else work.scores[anchor, i]
