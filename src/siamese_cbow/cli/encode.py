@@ -31,7 +31,15 @@ from siamese_cbow.cli.options import (
     text_options,
     threads_option,
 )
-from siamese_cbow.cli.row_files import VECTOR, carried_columns, check_output, open_rows, plain_records, refuse_input
+from siamese_cbow.cli.row_files import (
+    FORMATS,
+    VECTOR,
+    carried_columns,
+    check_output,
+    open_rows,
+    plain_records,
+    refuse_input,
+)
 from siamese_cbow.errors import counted, listed
 from siamese_cbow.progress import SILENT
 from siamese_cbow.text.reader import RecordColumns, format_of
@@ -149,8 +157,9 @@ def _say_zeros(n_rows: int, n_empty: int, n_unknown: int, *, of_lines: bool) -> 
 def _encode_on(cluster: str, workers: int | None, sources: list[str], output: Path | None, **how: Any) -> None:
     from siamese_cbow.cluster import RayCluster
 
-    if output is None or output.suffix in (".npy", ".jsonl"):
-        raise click.UsageError("--cluster needs --output, the folder for the Parquet files")
+    if output is None or output.suffix in FORMATS:
+        given = "" if output is None else f", not {output}"
+        raise click.UsageError(f"--cluster writes Parquet files into a folder; give its name: -o vectors{given}")
     chosen = click.get_current_context().meta
     how |= {"language": chosen.get(LANGUAGE), "fallback": chosen.get(FALLBACK)}
     RayCluster(cluster, workers).encode(sources, output=output, progress=True, **how)

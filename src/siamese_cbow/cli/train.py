@@ -158,7 +158,7 @@ def train(
     To resume an interrupted run, repeat the command; the result is byte-identical.
     """
     text = preparing(settings)
-    if recipe_name.startswith("paper") and not is_typed("min_count"):
+    if recipe_name in PRESETS and recipe_name.startswith("paper") and not is_typed("min_count"):
         text["min_count"] = 5
     changes = {name: value for name, value in settings.items() if value is not None}
     steps = {name.removeprefix(STEPS): changes.pop(name) for name in list(changes) if name.startswith(STEPS)}

@@ -218,8 +218,6 @@ def _messages(scans: Sequence[Mapping[str, Any]], settings: Settings, sources: S
     for each in scans:
         layouts |= each["tallies"]["layouts"]
         encodings |= each["encodings"]
-        for name in ("n_broken", "n_cut", "n_short"):
-            setattr(tallies, name, getattr(tallies, name) + each["tallies"][name])
-        tallies.short_at = [*tallies.short_at, *each["tallies"]["short_at"]][:3]
+        tallies.add(Tallies(**{**each["tallies"], "languages": (), "layouts": {}}))
     tallies.layouts = {source.name: layouts[source.name] for source in sources if source.name in layouts}
     return [*Decoding(found=encodings).remarks(), *tallies.messages()]

@@ -35,8 +35,8 @@ class Tallies:
     n_short: int = 0
     short_at: list[str] = field(default_factory=list)
 
-    def add(self, lines: Lines) -> None:
-        """Adds one block."""
+    def add(self, lines: Lines | Tallies) -> None:
+        """Adds the counts of one block, or of one part of the text."""
         self.n_broken += lines.n_broken
         self.n_cut += lines.n_cut
         self.n_short += lines.n_short
