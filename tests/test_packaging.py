@@ -42,6 +42,19 @@ def test_the_wheel_has_the_package_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_no_link_of_the_description_is_relative(tmp_path: Path) -> None:
+    """PyPI shows the README apart from the repository, where `docs/install.md` leads nowhere."""
+    pytest.importorskip("hatch_fancy_pypi_readme", reason="hatch-fancy-pypi-readme is in the extra test")
+    wheel = zipfile.ZipFile(built("build_wheel", tmp_path))
+    metadata = wheel.read(f"siamese_cbow-{PROJECT['version']}.dist-info/METADATA").decode()
+    description = metadata.partition("\n\n")[2]
+    links = re.findall(r"\]\(([^)]*)\)", description)
+    assert "https://aclanthology.org/P16-1089/" in links
+    assert [link for link in links if not link.startswith("https://")] == []
+    assert "model.neighbours(\"guitar\", k=5)" in description  # code stays as it is
+
+
+@pytest.mark.slow
 def test_the_source_distribution_can_be_tested(tmp_path: Path) -> None:
     """Tests read the docs, the results and the tools; a distribution without them would fail its own tests."""
     pytest.importorskip("hatchling", reason="hatchling is in the extra test")
@@ -71,7 +84,7 @@ def test_the_container_gets_what_it_copies() -> None:
     for name in copied:
         assert (ROOT / name).exists()
         assert f"!{name}" in ignored
-    needed = {"pyproject.toml", PROJECT["readme"], *PROJECT["license-files"], "src"}
+    needed = {"pyproject.toml", "README.md", *PROJECT["license-files"], "src"}
     assert needed <= set(copied)
 
 
