@@ -201,7 +201,7 @@ def test_the_table_of_extras_is_of_the_last_measurement() -> None:
     base = re.search(r"\*\*(\d+) MB\*\*", measured)
     assert base
     assert int(base[1]) <= 360
-    assert f"The base takes {base[1]} MB" in (ROOT / "README.md").read_text("utf-8")
+    assert f"The base install takes {base[1]} MB" in (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("is_checkout", [True, False])
