@@ -288,10 +288,8 @@ def _ids_in(vocabulary: Vocabulary, words: Sequence[str], language: str) -> list
     if max(ids, default=-1) < 0:
         where = f"language {language}: " if language else ""
         n = sum(word.startswith(prefix) for word in vocabulary.words)
-        raise InputError(
-            f"{where}no word of the text is among the {n:,} words of the given vocabulary; check that their language "
-            "and case match, or leave out --vocabulary"
-        )
+        advice = "check that their language and case match, or leave out --vocabulary"
+        raise InputError(f"{where}no word of the text is among the {n:,} words of the given vocabulary; {advice}")
     return ids
 
 

@@ -201,10 +201,8 @@ class RowReader:
         while batch := list(itertools.islice(items, 20_000)):
             for number, item in enumerate(batch, first):
                 if not isinstance(item, str):
-                    raise InputError(
-                        f"text {number:,} is {item!r:.60} ({type(item).__name__}); expected a string: convert it with "
-                        "str(), or leave it out"
-                    )
+                    what = f"{item!r:.60} ({type(item).__name__})"
+                    raise InputError(f"text {number:,} is {what}; expected a string: convert it, or leave it out")
             data = lines_bytes(batch)
             yield RawBlock(data, ITERABLE, layout, len(data), first)
             first += len(batch)
