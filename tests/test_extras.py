@@ -176,7 +176,7 @@ def test_what_groups_and_compares_is_missed_before_the_text_is_read(folder: Path
     )
     assert grouped.code == 2
     assert grouped.err.startswith("siamese-cbow: scikit-learn is not installed")
-    assert compared.err.splitlines()[0].startswith("up to 4,096 lines can be kept: usearch is not installed")
+    assert compared.err.splitlines()[0].startswith("this may stop once 4,096 lines are kept: usearch is not installed")
     assert "usearch" not in few.err
 
 

@@ -207,8 +207,8 @@ REMARKS = (
     "read as",
     "zero vectors",
     "skipped ",
-    "wrapped",
-    "documents",
+    "lines are wrapped",
+    "each paragraph of a document",
     "replaced",
 )  # beginnings of messages about how text was read
 

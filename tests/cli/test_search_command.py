@@ -87,7 +87,7 @@ def test_threshold_and_exit_code(folder: Path, capsys: pytest.CaptureFixture[str
     assert run(capsys, "song", "a.txt", "--threshold", "0.9999", "--meaning", code=1)[0] == []
     assert run(capsys, "kitchen", "a.txt", "--threshold", "99", code=1)[0] == []
     assert run(capsys, "kitchen", "a.txt", "--exact", code=1)[0] == []
-    assert "neither a number of hits nor a threshold" in run(capsys, "song", "a.txt", "-k", "0", code=2)[1]
+    assert "neither k nor threshold is set" in run(capsys, "song", "a.txt", "-k", "0", code=2)[1]
 
 
 def test_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

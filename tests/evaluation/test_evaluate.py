@@ -188,7 +188,7 @@ def test_word_vector_files_follow_the_case_of_the_file(tmp_path: Path) -> None:
     kept = open_system(str(tmp_path / "lower.txt"), keep=words_of([angle_set()]) | {"cat"})
     assert isinstance(kept, Model)
     assert list(kept.vocabulary.words) == ["cat"]
-    with pytest.raises(InputError, match="has none of the required words"):
+    with pytest.raises(InputError, match="contains none of the requested words"):
         open_system(str(tmp_path / "lower.txt"), keep={"dog"})
 
 

@@ -33,7 +33,7 @@ def test_an_interval_decides(shift: float, verdict: str) -> None:
     replicates = RNG.normal(size=500) + shift
     assert decide(shift, replicates, above=0, n_runs=3).verdict == verdict
     assert decide(shift, replicates, above=0, n_runs=2).verdict == UNDECIDED
-    assert "2 trainings, 3 needed" in decide(shift, replicates, above=0, n_runs=2).why
+    assert "2 training runs, 3 needed" in decide(shift, replicates, above=0, n_runs=2).why
     assert decide(None, replicates, above=0, n_runs=3).verdict == UNDECIDED
 
 

@@ -373,7 +373,7 @@ def test_claims_about_skip_thought_alone_need_three_runs(sets: list[PairSet]) ->
     view = View(found, sets, PARTS_COMPARED)
     checked = {claim.key: claim for claim in claims(view)}
     assert checked["random-skip-thought-learnt"].verdict == "cannot be told"
-    assert "1 training, 3 needed" in checked["random-skip-thought-learnt"].here
+    assert "1 training run, 3 needed" in checked["random-skip-thought-learnt"].here
     assert view.unsound("skip-thought").startswith("significantly below random vectors")
 
 
@@ -397,7 +397,7 @@ def test_one_training_decides_nothing(sets: list[PairSet]) -> None:
     found.systems["siamese"] = found.systems["siamese"][:1]
     checked = {claim.key: claim for claim in claims(View(found, sets, ("table1",)))}
     assert checked["cbow-siamese-learnt"].verdict == "cannot be told"
-    assert "1 training, 3 needed" in checked["cbow-siamese-learnt"].here
+    assert "1 training run, 3 needed" in checked["cbow-siamese-learnt"].here
 
 
 def curve_of(levels: list[float], n_sets: int) -> list[dict[str, Any]]:

@@ -85,7 +85,7 @@ def test_each_language_has_words_of_its_own(tmp_path: Path) -> None:
         [["en:the", "en:cat", "en:die"], ["de:die", "de:katze"]],
         [["en:the", "en:cat"], ["de:die", "de:katze", "de:die"]],
     ]
-    assert {"3 words of en", "2 words of de"} <= set(heard.messages)
+    assert {"en: 3 words", "de: 2 words"} <= set(heard.messages)
 
 
 def test_limits_apply_to_each_language(tmp_path: Path) -> None:

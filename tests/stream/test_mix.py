@@ -109,7 +109,7 @@ def test_words_are_joined_and_their_counts_added():
 
 
 def test_incompatible_streams_are_refused_with_the_reason():
-    with pytest.raises(SettingsError, match="1 number of passes for 2 streams; expected one for each"):
+    with pytest.raises(SettingsError, match="1 value in passes for 2 streams; expected one for each"):
         Mix([TEXT, PAIRS], passes=[2])
     for wrong in (0, -1, float("nan"), True):
         with pytest.raises(SettingsError, match="expected numbers above 0"):
@@ -218,7 +218,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         main(["train", *streams, *options, "--passes", "1,2"])
     assert "up to date" in capsys.readouterr().err
     assert {"dog", "feline"} <= set(sc.load(tmp_path / "model").vocabulary.words)
-    for passes, message in (("1", "1 number of passes for 2 streams"), ("1,two", "expected comma-separated numbers")):
+    for passes, message in (("1", "1 value in passes for 2 streams"), ("1,two", "expected comma-separated numbers")):
         with pytest.raises(SystemExit) as stop:
             main(["train", *streams, *options, "--passes", passes])
         assert stop.value.code == 2

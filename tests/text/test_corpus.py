@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text import chunks
 from siamese_cbow.text.chunks import line_chunks, valid_utf8
-from siamese_cbow.text.corpus import Corpus
+from siamese_cbow.text.corpus import Corpus, look_at
 from siamese_cbow.text.inputs import Texts
 from siamese_cbow.text.layout import sample_evidence
 from siamese_cbow.text.records import RawBlock, TextSettings
@@ -424,3 +424,12 @@ def test_a_data_frame_is_not_the_names_of_its_columns() -> None:
         with pytest.raises(InputError, match=r"pass its text column: table\['text'\]"):
             Corpus(Texts(table))
     assert next(Corpus(pd.Series(["a b"])).blocks()).data == b"a b\n\0\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "is_cuttable"),
+    [(None, True), ("utf-8", True), ("UTF8", True), ("u8", True), ("utf-8-sig", True), ("cp1252", False)],
+)
+def test_files_in_utf8_are_cut_however_it_is_spelt(tmp_path: Path, encoding: str | None, is_cuttable: bool) -> None:
+    (tmp_path / "a.txt").write_text("A cat.\nIt purrs.\n", "utf-8")
+    assert look_at(tmp_path / "a.txt", TextSettings(encoding=encoding)).is_cuttable == is_cuttable

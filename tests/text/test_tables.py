@@ -193,7 +193,7 @@ def test_mistakes_in_json_name_the_line(tmp_path: Path, content: str, message: s
 def test_mistakes_in_csv_and_parquet_name_the_file(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("text,n\na,1\nb,2,3\n")
-    with pytest.raises(InputError, match=r"can't read \S+a\.csv as a \.csv file: .*Expected 2 columns, got 3"):
+    with pytest.raises(InputError, match=r"can't read \S+a\.csv as a \.csv file \(.*Expected 2 columns, got 3"):
         read(file)
     file.write_text("")
     with pytest.raises(InputError, match="has no column 'text': it has no columns at all"):

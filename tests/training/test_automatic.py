@@ -180,6 +180,21 @@ def test_little_text_names_other_ways(
     assert (LITTLE in remarks) == little
 
 
+@pytest.mark.parametrize(
+    ("n_tokens", "rate", "advice"),
+    [(2_000_000, 0.05, "0.01"), (2_000_000, 0.049, "0.01"), (15_000, 0.05, "0.002"), (2_000_000, 0.01, None)],
+)
+def test_a_high_rate_for_a_model(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch, n_tokens: int, rate: float, advice: str | None
+) -> None:
+    monkeypatch.setattr(Mix, "n_tokens", n_tokens)
+    recipe, mix = SiameseCBOW(init="pretrained", learning_rate=rate), Mix([stream])
+    high = [remark for remark in remarks_on_fit(recipe, fitted_to(recipe, mix), mix) if "is high for" in remark]
+    assert high == [
+        f"learning rate {rate} is high for {n_tokens:,} words; --learning-rate {advice} forgets less of pretrained"
+    ] * (advice is not None)
+
+
 def test_models_of_other_languages(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The pretrained model is not recommended for Turkish, and starting from it prints a remark."""
     assert load().info.language == PRETRAINED_LANGUAGE
@@ -189,7 +204,7 @@ def test_models_of_other_languages(text: Path, capsys: pytest.CaptureFixture[str
     error = said(capsys, "tr", *new)
     assert "expect weak vectors: add more, or --init a model of Turkish (tr) (`pretrained` is English)" in error
     assert LITTLE not in error
-    assert "the text is Turkish (tr), but pretrained is English (en): its words say" in said(capsys, "tr", *further)
+    assert "the text is Turkish (tr), but pretrained is English (en): its word vectors" in said(capsys, "tr", *further)
     assert LITTLE in said(capsys, "en", *new)
     assert "but pretrained is" not in said(capsys, "en", *further)
 

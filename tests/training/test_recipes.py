@@ -163,7 +163,7 @@ def test_a_file_may_change_a_preset(tmp_path):
     ("text", "message"),
     [
         ("dimm = 3", "unknown option 'dimm'; did you mean dim?"),
-        ("vector_size = 3", "it is called dim here"),
+        ("vector_size = 3", "use dim instead"),
         ("name = 3", "unknown option 'name'"),
         ("dim = 0", "dim is 0; expected"),
         ("dim =", "not a TOML file"),
@@ -198,11 +198,11 @@ PAIR = Stream.of_words([[["a", "b"], ["c"]]])
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"vector_size": 100}, "unknown option 'vector_size'; it is called dim here"),
-        ({"alpha": 0.1}, "it is called learning_rate here"),
-        ({"iter": 5}, "it is called epochs here"),
-        ({"negative": 5}, "it is called negatives here"),
-        ({"sample": 1e-3}, "it is called subsample here"),
+        ({"vector_size": 100}, "unknown option 'vector_size'; use dim instead"),
+        ({"alpha": 0.1}, "use learning_rate instead"),
+        ({"iter": 5}, "use epochs instead"),
+        ({"negative": 5}, "use negatives instead"),
+        ({"sample": 1e-3}, "use subsample instead"),
         ({"workers": 4}, r"pass threads to train: SiameseCBOW\(\).train\(TEXT, threads=4\), or --threads 4"),
         ({"min_count": 5}, "pass min_count to train"),
         ({"window": 5}, "leave it out"),

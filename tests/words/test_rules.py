@@ -37,7 +37,7 @@ def test_settings_hold_the_rule() -> None:
 
 
 def test_a_newer_rule_is_refused_with_what_to_install() -> None:
-    with pytest.raises(sc.SettingsError, match=r"rule is 99; .* knows [\d, ]+; .*: pip install -U siamese-cbow"):
+    with pytest.raises(sc.SettingsError, match=r"rule is 99; .* reads 1 and 2; type pip install -U siamese-cbow"):
         Tokenizer.from_settings({**Tokenizer().settings(), "rule": 99})
     for wrong in ("new", [1], None):
         with pytest.raises(sc.SettingsError, match="expected a whole number"):
@@ -47,7 +47,7 @@ def test_a_newer_rule_is_refused_with_what_to_install() -> None:
 def test_a_rule_that_was_dropped_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RULES", {2: "0.7.0"})
     monkeypatch.setattr(module, "RULE", 2)
-    with pytest.raises(sc.SettingsError, match=r"rule is 1; this siamese-cbow knows 2; .*'siamese-cbow<0.7.0'"):
+    with pytest.raises(sc.SettingsError, match=r"rule is 1; this siamese-cbow reads 2; .*'siamese-cbow<0.7.0'"):
         Tokenizer.from_settings({})
 
 
@@ -88,5 +88,5 @@ def test_streams_hold_the_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str
         main(["train", str(tmp_path / "s"), "-o", str(tmp_path / "m")])
     assert stop.value.code == 2
     said = capsys.readouterr().err
-    assert "rule is 99; this siamese-cbow knows" in said
+    assert "rule is 99; this siamese-cbow reads" in said
     assert f"siamese-cbow prepare TEXT -o {tmp_path / 's'}" in said

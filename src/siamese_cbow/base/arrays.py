@@ -132,8 +132,8 @@ def check_offsets(offsets: Offsets, length: int, *, empty: bool = False) -> str:
     empty  whether items may be empty
     """
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != length:
-        ends = f"from {offsets[0]} to {offsets[-1]}" if len(offsets) else "of nothing"
-        return f"offsets {ends}, expected from 0 to {length:,}"
+        ends = f"offsets from {offsets[0]} to {offsets[-1]}" if len(offsets) else "no offsets"
+        return f"{ends}, expected from 0 to {length:,}"
     for first in range(0, len(offsets) - 1, _BLOCK):
         block = np.asarray(offsets[first : first + _BLOCK + 1])
         rises = block[1:] >= block[:-1] if empty else block[1:] > block[:-1]

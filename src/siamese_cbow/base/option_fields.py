@@ -121,7 +121,7 @@ def _shown(number: float) -> str:
 def named_options(elsewhere: Mapping[str, str] | None = None) -> Callable[[C], C]:
     """Decorates a settings dataclass: an unknown option is an error that suggests the right name.
 
-    `SiameseCBOW(vector_size=100)` -> SettingsError: unknown option 'vector_size'; it is called dim here
+    `SiameseCBOW(vector_size=100)` -> SettingsError: unknown option 'vector_size'; use dim instead
 
     elsewhere  advice for names that are set elsewhere; the key "" is for a value without a name
     """
@@ -149,6 +149,6 @@ def check_names(settings: type, given: Iterable[str], elsewhere: Mapping[str, st
     names = [entry.name for entry in fields(settings)]
     also = {other: entry.name for entry in fields(settings) for other in entry.metadata.get("also", "").split()}
     for name in (name for name in given if name not in names):
-        called = f"it is called {also[name]} here" if name in also else elsewhere.get(name)
+        called = f"use {also[name]} instead" if name in also else elsewhere.get(name)
         advice = called or did_you_mean(name, names)
         raise SettingsError(f"unknown option {name!r}; {advice}")

@@ -208,7 +208,7 @@ class LazyGroup(click.Group):
             also = getattr(error.ctx.command, "also", {}) if error.ctx else {}
             if error.option_name not in also:
                 raise
-            ctx.fail(f"no such option {error.option_name}; it is called {also[error.option_name]} here")
+            ctx.fail(f"no such option {error.option_name}; use {also[error.option_name]} instead")
         except BrokenPipeError:
             _forget_output()
             ctx.exit(0)

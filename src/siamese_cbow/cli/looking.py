@@ -37,7 +37,7 @@ MOST_TOLD = 10  # unknown words named in a message
 # How unknown words are treated, in general terms; `neighbours` gives details and takes longer.
 _COUNT_AS = {
     "none": "ignored",
-    "prefix": "the known word with the longest common prefix stands in, where there is one",
+    "prefix": "each counts as the known word with the longest common prefix, if there is one",
     "ngrams": "vectors are built from their letters",
 }
 

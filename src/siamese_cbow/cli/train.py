@@ -250,7 +250,7 @@ def _name_of(source: str) -> str:
 
 def _recipe(name: str, changes: dict[str, Any], steps: dict[str, Any]) -> SiameseCBOW:
     if name not in PRESETS and not Path(name).exists():
-        raise InputError(f"there is no recipe {name}; expected {', '.join(PRESETS)}, or a TOML file that exists")
+        raise InputError(f"there is no recipe {name}; expected {', '.join(PRESETS)}, or the path of a TOML file")
     recipe = SiameseCBOW.preset(name) if name in PRESETS else read_recipe(name)
     if steps:
         changes = {**changes, "postprocess": replace(recipe.postprocess or Postprocess(), **steps)}

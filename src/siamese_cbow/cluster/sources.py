@@ -165,7 +165,7 @@ def _in_store(url: str, settings: TextSettings) -> list[Source]:
         else:
             paths = [path]
     if not paths:
-        raise InputError(f"nothing matches {url}; expected at least one file: check the name")
+        raise InputError(f"nothing matches {url}; check the name")
     names = [f"{protocol}://{each.removeprefix('/')}" for each in paths]
     return [replace(_looked_up(name), is_named=each == path) for name, each in zip(names, paths, strict=True)]
 

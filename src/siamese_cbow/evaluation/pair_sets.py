@@ -55,7 +55,9 @@ class PairSet:
     def __post_init__(self) -> None:
         where = self.source or self.name
         if len(self.pairs) != len(self.gold):
-            raise InputError(f"{where}: {len(self.pairs)} pairs but {len(self.gold)} gold scores; expected as many")
+            raise InputError(
+                f"{where}: {len(self.pairs)} pairs but {len(self.gold)} gold scores; expected one for each"
+            )
         if self.collection != "pairs" and (bad := np.flatnonzero((self.gold < LOWEST) | (self.gold > HIGHEST))).size:
             raise InputError(f"{where}: gold score {self.gold[bad[0]]:g} of pair {bad[0] + 1} is not within 0 to 5")
         if self.n_scored < LEAST_SCORED:

@@ -153,8 +153,8 @@ def _read(files: _Files) -> PairSet:
     gold = [_gold_score(files.gold, number, line) for number, line in enumerate(_read_lines(files.gold), start=1)]
     if len(pairs) != len(gold):
         raise InputError(
-            f"{files.input} has {len(pairs)} pairs but {files.gold} has {len(gold)} scores; expected as many "
-            "lines in both"
+            f"{files.input} has {len(pairs)} pairs but {files.gold} has {len(gold)} scores; expected the same number "
+            "of lines in both: download them again"
         )
     return PairSet(files.year, files.dataset, tuple(pairs), np.array(gold), source=str(files.gold))
 

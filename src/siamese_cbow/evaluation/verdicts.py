@@ -23,6 +23,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.errors import counted
 from siamese_cbow.evaluation.correlation import Interval, interval, resamples, set_rng, weighted_pearson
 from siamese_cbow.evaluation.scores import Scores
 from siamese_cbow.model.geometry import units
@@ -59,7 +60,7 @@ def decide(value: float | None, replicates: Floats, *, above: float, n_runs: int
     if value is None or bounds is None:
         return Decision(UNDECIDED, value, bounds, "undefined")
     if n_runs < LEAST_RUNS:
-        return Decision(UNDECIDED, value, bounds, f"{n_runs} training{'s' if n_runs > 1 else ''}, {LEAST_RUNS} needed")
+        return Decision(UNDECIDED, value, bounds, f"{counted(n_runs, 'training run')}, {LEAST_RUNS} needed")
     verdict = HOLDS if bounds.low > above else FAILS if bounds.high <= above else UNDECIDED
     return Decision(verdict, value, bounds)
 

@@ -204,7 +204,7 @@ def _array(machine: Machine, *state: Any) -> NDArray[Any]:
     if not isinstance(dtype, np.dtype):
         raise TypeError("an array without a dtype")
     if not (isinstance(shape, tuple) and len(shape) <= 32 and all(type(n) is int and n >= 0 for n in shape)):
-        raise TypeError("an array with a shape that is none")
+        raise TypeError("an array with an invalid shape")
     n_items = math.prod(shape)
     if dtype.hasobject:
         if not isinstance(content, list) or len(content) != n_items:

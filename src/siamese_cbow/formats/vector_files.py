@@ -118,7 +118,7 @@ def read_vector_file(path: str | Path, progress: Progress = SILENT, *, keep: Con
     """The vectors of a file as a model; `keep` leaves out every other word while reading."""
     words, vectors = read_word_vectors(path, keep=keep, progress=progress)
     if not words:
-        raise InputError(f"{path} has none of the required words; check that its language matches")
+        raise InputError(f"{path} contains none of the requested words; check that its language and case match")
     info = {"recipe": {"name": "vector file", "file": Path(path).name}}
     return Model(Vocabulary.of_words(words), vectors, Tokenizer(lowercase=not has_capitals(words)), info)
 

@@ -42,12 +42,10 @@ _TAGS = ("static-embeddings", "feature-extraction", "sentence-similarity")
 
 _UNKNOWN = {
     "none": "Unknown words are ignored.",
-    "prefix": (
-        "For an unknown word, the known word with the longest common prefix stands in; where there is "
-        "none, the word is ignored."
-    ),
+    "prefix": "An unknown word counts as the known word with the longest common prefix, or is ignored "
+    "if there is none.",
     "ngrams": "The vector of an unknown word is built from its character n-grams (`ngrams.safetensors`) plus "
-    "a direction of its own.",
+    "a random part of its own.",
 }
 
 _USE = """\
@@ -60,7 +58,7 @@ model = siamese_cbow.load("{name}")
 vectors = model.encode(["A man plays a guitar.", "Someone is playing an instrument."])
 ```
 
-{others} A text without any word that counts gives zeros. {unknown}
+{others} {unknown} A text in which no word counts gives a zero vector.
 """
 
 _OTHER_LIBRARIES = """\
@@ -87,7 +85,7 @@ Compressed to 4 bits, which other libraries can't read. For sentence-transformer
 `siamese-cbow compress {name} -o {name}-int8 --dtype int8`."""
 
 _USE_LANGUAGES = """\
-The model has several languages. Encode each text in its own language; then all can be compared:
+The model covers several languages. Encode each text in its own language; then all can be compared:
 
 ```python
 import siamese_cbow

@@ -63,7 +63,7 @@ class FolderFormat(NamedTuple):
         if not folder.is_dir():
             raise InputError(f"no folder {folder}; expected {self.expected}")
         written = f"expected a folder written by `{self.noun}.save`"
-        return read_table(folder / CONFIG, self.name, (self.version,), written=written, anew=ANEW)
+        return read_table(folder / CONFIG, self.name, (self.version,), written=written, advice=ANEW)
 
     def is_in(self, folder: Path) -> bool:
         """Whether a folder is of this kind and this version can read it."""
@@ -93,13 +93,13 @@ def write_json(path: Path, content: Any, *, indent: int = 2) -> None:
 
 
 def read_table(
-    path: Path, name: str, readable: tuple[int, ...], *, written: str, anew: str, or_else: str = ""
+    path: Path, name: str, readable: tuple[int, ...], *, written: str, advice: str, or_else: str = ""
 ) -> dict[str, Any]:
     """The table in a JSON file of ours; for another format or version, an error that says what to do.
 
     readable  versions that can be read, the newest last
     written   what to expect if the file is missing or something else
-    anew      how to create it again
+    advice    how to create it again
     or_else   what else helps if another version wrote it
     """
     try:
@@ -107,7 +107,7 @@ def read_table(
     except FileNotFoundError:
         raise FormatError(f"{path} is missing; {written}") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not JSON ({error}); {anew}") from None
+        raise FormatError(f"{path} is not JSON ({error}); {advice}") from None
     if not isinstance(table, dict) or table.get("format") != name:
         raise FormatError(f"{path} is not the {path.stem} of a {name}; {written}")
     version = table.get("format_version")

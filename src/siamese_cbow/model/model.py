@@ -63,7 +63,7 @@ class Model(WordVectors):
     ) -> Vectors:
         """The mean of the vectors of a text's words: one string -> (dim,), many -> (n, dim), float32.
 
-        `fallback` determines how unknown words are treated; a text without any word that counts gives zeros.
+        `fallback` determines how unknown words are treated; a text in which no word counts gives zeros.
 
         sentences             a string, or any list, column or iterator of strings; `inputs` is another name for it
         batch_size            texts per batch; affects only speed and memory

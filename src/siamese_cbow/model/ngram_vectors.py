@@ -178,7 +178,8 @@ class NGramVectors:
         rule, columns, *numbers = arrays["numbers"].astype(np.float64).tolist()
         if rule != RULE:
             raise InputError(
-                f"n-grams are cut by rule {rule:g}, this siamese-cbow knows {RULE}: type pip install -U siamese-cbow"
+                f"n-grams are cut by rule {rule:g}, but this siamese-cbow reads rule {RULE}; "
+                "type pip install -U siamese-cbow"
             )
         if columns != dim:
             raise InputError(f"vectors of n-grams have {columns:g} dimensions, the model has {dim}")

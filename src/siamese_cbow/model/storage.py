@@ -115,7 +115,8 @@ def load(path: str | os.PathLike[str] | None = None, *, verify: bool = False) ->
     config = _read_config(folder)
     dtype: Dtype = config.get("embedding_dtype", "float32")
     if dtype not in get_args(Dtype):
-        raise FormatError(f"{folder / CONFIG} has {dtype!r} for 'embedding_dtype', expected a known one; {ANEW}")
+        known = f"one of {', '.join(get_args(Dtype))}"
+        raise FormatError(f"{folder / CONFIG} has {dtype!r} for 'embedding_dtype'; expected {known}; {ANEW}")
     extra = [name for name in (UNDO, NGRAMS) if name in config["files"]]
     for name in (*_files(dtype, config["tokenizer"]), *extra):
         FORMAT.check_file(folder / name, config["files"].get(name), whole=verify or name == VOCABULARY)
@@ -225,7 +226,7 @@ def _read_vocabulary(path: Path, languages: Sequence[str]) -> Vocabulary:
     text = path.read_bytes().decode("utf-8", "replace")
     if not LazyVocabulary.plain(text):  # for instance a word with a space, from another program's vectors
         return Vocabulary.read(path, languages=languages)
-    return LazyVocabulary(text, languages)
+    return LazyVocabulary(text, languages, str(path))
 
 
 def _read_tokenizer(path: Path, settings: dict[str, Any]) -> Tokenizer:
@@ -245,7 +246,7 @@ def _read_undo(path: Path, shape: tuple[int, ...]) -> Undo:
     except TypeError:
         raise FormatError(f"{path} has {', '.join(arrays)}, expected other arrays; {ANEW}") from None
     if not undo.fits(*shape):
-        raise FormatError(f"{path} has arrays of other shapes than a model of shape {shape} needs; {ANEW}")
+        raise FormatError(f"{path} has arrays whose shapes don't fit a model of shape {shape}; {ANEW}")
     return undo
 
 

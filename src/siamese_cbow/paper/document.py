@@ -151,7 +151,7 @@ def used(decision: Decision, allowance: float) -> Decision:
 
 
 def because(decision: Decision) -> str:
-    """` (2 trainings, 3 needed)`: why it is undecided; empty if it is decided."""
+    """` (2 training runs, 3 needed)`: why it is undecided; empty if it is decided."""
     return f" ({decision.why})" if decision.why else ""
 
 

@@ -151,7 +151,7 @@ def _job(
     thread_count(threads)  # wrong arguments are errors before any work
     checked_value("stream", stream, Stream)
     if not isinstance(sets, list | tuple) or not all(isinstance(each, PairSet) for each in sets):
-        raise InputError(f"the sets are {sets!r:.60}; expected a list of them, such as sts(folder)")
+        raise InputError(f"sets is {sets!r:.60}; expected a list of pair sets, such as sts(folder)")
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")
     scale = with_skip_thought(QUICK if quick else FULL, skip_thought_hours)

@@ -253,7 +253,7 @@ class View:
         decision = decide_statistic(lambda a, b: (a[..., places] - b[..., places]).mean(axis=-1), *systems, above=0)
         if decision.why or not any(system.is_single for system in systems):
             return decision
-        return replace(decision, verdict=UNDECIDED, why=f"1 training, {LEAST_RUNS} needed")
+        return replace(decision, verdict=UNDECIDED, why=f"1 training run, {LEAST_RUNS} needed")
 
     def n_ahead(self, key: str, others: Sequence[str], protocol: Protocol = "official") -> tuple[int, int]:
         """The number of sets on which a system beats all others in Pearson, and the number of sets compared."""

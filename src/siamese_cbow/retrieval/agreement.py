@@ -113,7 +113,7 @@ class Agreement:
         return not any(_is_opposite(x.folded, y.folded) for x in only_a for y in only_b)
 
     def _must_agree(self, word: Word) -> bool:
-        if word.is_code or word.is_name or is_negation(word.folded):
+        if word.is_code or word.is_name or is_negation_or_number(word.folded):
             return True
         return any(part not in self._model.vocabulary for part in self._model.tokenizer.words(word.folded))
 
@@ -125,7 +125,11 @@ class Agreement:
         """Whether one is the other with a typo: one letter off, and unknown or far rarer, as common typos are."""
         if x.is_code or y.is_code or x.is_name or y.is_name or min(len(x.folded), len(y.folded)) < 3:
             return False
-        if is_negation(x.folded) or is_negation(y.folded) or not one_letter_apart(x.folded, y.folded):
+        if (
+            is_negation_or_number(x.folded)
+            or is_negation_or_number(y.folded)
+            or not one_letter_apart(x.folded, y.folded)
+        ):
             return False
         rare, frequent = sorted((self._count(x.folded), self._count(y.folded)))
         if not rare:  # not a word, so not an opposite, unless it is the other with a prefix: moral, amoral
@@ -155,7 +159,7 @@ def _before(text: str, start: int) -> str:
     return text[:start] if start <= LOOK_BACK else f"x{text[start - LOOK_BACK : start]}"
 
 
-def is_negation(folded: str) -> bool:
+def is_negation_or_number(folded: str) -> bool:
     """Whether a word negates a sentence or is a number: not, nie, three."""
     return folded in function_words()
 

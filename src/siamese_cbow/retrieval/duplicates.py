@@ -77,7 +77,9 @@ def duplicates(
         reader = RowReader.of(inputs, text, reporter.say)
         missing = what_is_missing()
         if missing and (reader.total_bytes is None or reader.total_bytes > MANY_BYTES):
-            reporter.say(f"up to {FEW:,} lines can be kept: {missing}")  # said now, as the error would come much later
+            reporter.say(
+                f"this may stop once {FEW:,} lines are kept: {missing}"
+            )  # said now, as the error would come much later
         kept = Kept(model, threshold, thread_count(threads))
         for block, vectors in encoded_blocks(reader, model, threads, reporter):
             for start in range(0, len(block), BATCH):

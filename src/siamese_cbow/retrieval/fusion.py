@@ -43,8 +43,7 @@ class Wanted:
             raise SettingsError(f"mode is {self.mode!r}; expected one of {', '.join(get_args(Mode))}")
         if self.k is None and self.threshold is None:
             raise SettingsError(
-                "there is neither a number of hits nor a threshold, so every row would be a hit; set k above 0, or a "
-                "threshold"
+                "neither k nor threshold is set, so every row would be a hit; set k to 1 or more, or set a threshold"
             )
         if self.k is not None:
             at_least_1("k", self.k)

@@ -262,9 +262,9 @@ class Index:
     @cached_property
     def _codings(self) -> list[Coding]:
         """The coding that made the codes, and the current fit if it differs."""
-        names, anew = list(self.manifest.fits), how_to_rebuild(self.folder)
+        names, advice = list(self.manifest.fits), how_to_rebuild(self.folder)
         used = [*names[:1], *names[1:][-1:]]
-        return [Coding.load(self.folder / name, self.model, advice=anew) for name in used]
+        return [Coding.load(self.folder / name, self.model, advice=advice) for name in used]
 
     def _place(self, row: int) -> tuple[int, int]:
         """The segment of a row, and its number within it."""

@@ -119,8 +119,10 @@ class Manifest:
         segments = {name: Segment(folder / name) for name in self.segments}
         for name, entry in self.files.items():
             if entry.last > (n_rows := len(segments[entry.segment])):
-                rows = f"rows {entry.first} to {entry.last} of {n_rows:,} in {entry.segment}"
-                raise FormatError(f"{folder / NAME} has {rows} for {name}; {how_to_rebuild(folder)}")
+                raise FormatError(
+                    f"{folder / NAME} lists rows {entry.first:,} to {entry.last:,} for {name}, but {entry.segment} has "
+                    f"only {n_rows:,}; {how_to_rebuild(folder)}"
+                )
         return segments
 
     def note_times(self, folder: Path) -> None:
@@ -144,7 +146,7 @@ class Manifest:
     @classmethod
     def read(cls, folder: Path) -> Manifest:
         """The manifest of an index; if it is missing or broken, an error that says what to do."""
-        path, anew = folder / NAME, how_to_rebuild(folder)
+        path, advice = folder / NAME, how_to_rebuild(folder)
         if not folder.is_dir():
             if folder.is_file():
                 raise InputError(
@@ -156,7 +158,7 @@ class Manifest:
                 f"{folder} is not an index ({path} is missing); search its files with: siamese-cbow search "
                 f"QUERY {folder}, or index them: siamese-cbow index {folder} -o {folder}.index"
             )
-        content = read_table(path, FORMAT, LISTED, written=anew, anew=anew, or_else=f", or {anew}")
+        content = read_table(path, FORMAT, LISTED, written=advice, advice=advice, or_else=f", or {advice}")
         version = content["format_version"]
         try:
             manifest = cls(
@@ -173,7 +175,7 @@ class Manifest:
             )
             manifest._check_values()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{path} is incomplete ({error!r}); {anew}") from None
+            raise FormatError(f"{path} is incomplete ({error!r}); {advice}") from None
         return manifest
 
     def _check_values(self) -> None:
@@ -186,7 +188,7 @@ class Manifest:
             raise ValueError("no fit is listed")
         for name, entry in self.files.items():
             if entry.counted not in ("line", "record"):
-                raise ValueError(f"the rows of {name!r} count {entry.counted!r}")
+                raise ValueError(f"counted is {entry.counted!r} for {name!r}, expected line or record")
             numbers = (entry.size, entry.mtime_ns, entry.first, entry.last)
             if not all(type(number) is int for number in numbers) or not 0 <= entry.first <= entry.last:
                 raise ValueError(f"the entry of {name!r} has invalid numbers")

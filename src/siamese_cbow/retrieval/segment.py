@@ -136,23 +136,23 @@ class Segment:
     """A segment on disk, whose files have been checked with `check`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, anew = folder, how_to_rebuild(folder.parent)
-        self._numbers = mapped_array(folder / NUMBERS, np.uint32, (None,), advice=anew)
+        self.folder, advice = folder, how_to_rebuild(folder.parent)
+        self._numbers = mapped_array(folder / NUMBERS, np.uint32, (None,), advice=advice)
         self.text = SegmentText(folder, len(self))
-        self.hashes = mapped_array(folder / HASHES, np.uint64, (len(self),), advice=anew)
-        self.lengths = mapped_array(folder / LENGTHS, np.uint16, (len(self),), advice=anew)
-        self.codes = mapped_array(folder / VECTORS, np.int8, (len(self), None), advice=anew)
+        self.hashes = mapped_array(folder / HASHES, np.uint64, (len(self),), advice=advice)
+        self.lengths = mapped_array(folder / LENGTHS, np.uint16, (len(self),), advice=advice)
+        self.codes = mapped_array(folder / VECTORS, np.int8, (len(self), None), advice=advice)
         wrong = check_offsets(self.text.starts, (folder / TEXT).stat().st_size, empty=True)
         if wrong:
-            raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {anew}")
+            raise FormatError(f"{folder / STARTS} is damaged ({wrong}); {advice}")
         dtypes = (np.uint64, np.int64, np.int32, np.uint8)
-        arrays = [mapped_array(folder / name, dtype, (None,), advice=anew)
+        arrays = [mapped_array(folder / name, dtype, (None,), advice=advice)
                   for name, dtype in zip(POSTINGS, dtypes, strict=True)]  # fmt: skip
         self.postings = Postings(*arrays)
         n = len(self.postings.rows)
         wrong = check_offsets(self.postings.starts, n) if n else ""
         if wrong or len(self.postings.starts) != len(self.postings.keys) + 1 or len(self.postings.counts) != n:
-            raise FormatError(f"{folder / POSTINGS[1]} is damaged ({wrong or 'its length'}); {anew}")
+            raise FormatError(f"{folder / POSTINGS[1]} is damaged ({wrong or 'its length'}); {advice}")
 
     def __len__(self) -> int:
         return len(self._numbers)

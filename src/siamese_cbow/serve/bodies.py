@@ -16,6 +16,8 @@ import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from siamese_cbow.errors import did_you_mean
+
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 CLIENT_LEFT = 499  # never sent; for metrics, as in nginx
@@ -64,7 +66,7 @@ class Reader(Generic[Record]):
 
     def __init__(self, kind: type[Record], max_bytes: int) -> None:
         self._decoder = msgspec.json.Decoder(kind)
-        self._fields = ", ".join(field.encode_name for field in msgspec.structs.fields(kind))
+        self._fields = [field.encode_name for field in msgspec.structs.fields(kind)]
         self._max_bytes = max_bytes
 
     async def __call__(self, request: Request) -> Record:
@@ -82,7 +84,7 @@ class Reader(Generic[Record]):
             return self._decoder.decode(body)
         except msgspec.ValidationError as error:
             if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", str(error), re.DOTALL):
-                message = f"there is no field {unknown[1][:80]!r}; expected some of {self._fields}"
+                message = f"unknown field {unknown[1][:80]!r}; {did_you_mean(unknown[1][:80], self._fields)}"
                 raise Problem(400, message, param=unknown[1][:80]) from None
             what, _, place = str(error).partition(" - at ")
             param = place.strip("`").removeprefix("$").removeprefix(".") or None

@@ -76,7 +76,11 @@ class Explorer:
         except InputError as error:
             raise Problem(400, str(error), param="method") from None
         if drawn is None:
-            return json_response({"status": "still working; ask again"}, 202, headers={"retry-after": "1"})
+            return json_response(
+                {"status": "the result is not ready yet; send the same request again"},
+                202,
+                headers={"retry-after": "1"},
+            )
         if request.texts is None:
             self._maps[key] = drawn
             self._maps = dict(list(self._maps.items())[-MOST_MAPS:])

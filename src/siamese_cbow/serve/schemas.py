@@ -181,7 +181,7 @@ STATUSES = {
     "400": "The body is not JSON or does not match this schema.",
     "401": "Missing or wrong API key.",
     "403": "The request comes from a web page of another server.",
-    "404": "No such model, or no such word.",
+    "404": "There is no such model or word.",
     "408": "The body arrived too slowly.",
     "413": "The body is too large.",
     "415": "The content type is not JSON.",
@@ -224,9 +224,12 @@ class Endpoint:
         if self.body is not None:
             operation["requestBody"] = {"required": True, "content": _json(self.body.__name__)}
         content = {"text/plain": {"schema": STRING}} if self.answer is None else _json(self.answer)
-        operation["responses"] = {"200": {"description": "The answer.", "content": content}}
+        operation["responses"] = {"200": {"description": "Success.", "content": content}}
         if self.may_take_long:
-            operation["responses"]["202"] = {"description": "Still working; ask again.", "content": _json("Later")}
+            operation["responses"]["202"] = {
+                "description": "The result is not ready yet; send the same request again.",
+                "content": _json("Later"),
+            }
         for status, text in STATUSES.items():
             operation["responses"][status] = {"description": text, "content": _json("Error")}
         if self.is_open:

@@ -263,7 +263,9 @@ def _most_frequent(
     """The words of a language that occur often enough, in vocabulary order."""
     where = f"language {language}: " if language else ""
     if not len(totals):
-        raise InputError(f"{where}the text contains no words; expected at least one")
+        raise InputError(
+            f"{where}the text contains no words; expected at least one: check the file and, for a table, --text-column"
+        )
     if totals.max() < min_count:
         most = words(distinct[totals.argmax().reshape(1)])[0]
         raise InputError(
@@ -286,7 +288,8 @@ def _ids_in(vocabulary: Vocabulary, words: Sequence[str], language: str) -> list
     if max(ids, default=-1) < 0:
         where = f"language {language}: " if language else ""
         n = sum(word.startswith(prefix) for word in vocabulary.words)
-        raise InputError(f"{where}no word of the text is among the {n:,} words of the given vocabulary")
+        advice = "check that their language and case match, or leave out --vocabulary"
+        raise InputError(f"{where}no word of the text is among the {n:,} words of the given vocabulary; {advice}")
     return ids
 
 

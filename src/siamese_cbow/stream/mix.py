@@ -26,7 +26,7 @@ from siamese_cbow.words.vocabulary import Vocabulary
 class Mix:
     """Streams, and the passes over each per epoch: 1 by default; 0.1 is a tenth.
 
-    `Mix([text, pairs], passes=[1])` -> SettingsError: 1 number of passes for 2 streams
+    `Mix([text, pairs], passes=[1])` -> SettingsError: 1 value in passes for 2 streams
     """
 
     streams: Sequence[Stream]
@@ -121,18 +121,21 @@ def joined(vocabularies: Iterable[Vocabulary]) -> Vocabulary:
 
 def _check(streams: Sequence[Stream], passes: Sequence[float]) -> None:
     if not streams:
-        raise SettingsError("no stream; expected at least one")
+        raise SettingsError("no stream; expected at least one: pass what prepare(...) or Stream.load(folder) returns")
     if len(passes) != len(streams):
         raise SettingsError(
-            f"{len(passes)} number{'s' if len(passes) > 1 else ''} of passes for {len(streams)} "
-            f"stream{'s' if len(streams) > 1 else ''}; expected one for each, such as --passes 1,5"
+            f"{counted(len(passes), 'value')} in passes for {counted(len(streams), 'stream')}; expected one for each, "
+            "such as --passes 1,5"
         )
     for n in passes:
         if isinstance(n, bool) or not isinstance(n, int | float) or not math.isfinite(n) or n <= 0:
             raise SettingsError(f"passes is {n!r}; expected numbers above 0")
-    for stream in streams:
+    for number, stream in enumerate(streams, 1):
         if not isinstance(stream, Stream):
-            raise InputError(f"a stream is {stream!r:.60}; expected what prepare returns, or Stream.load(folder)")
+            raise InputError(
+                f"stream {number} is {stream!r:.60} ({type(stream).__name__}); expected a stream, from prepare(...) or "
+                "Stream.load(folder)"
+            )
     first = streams[0]
     for number, stream in enumerate(streams[1:], 2):
         if stream.tokenizer != first.tokenizer:

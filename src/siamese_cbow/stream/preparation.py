@@ -269,7 +269,7 @@ def _say_what_happened(stream: Stream, progress: Progress) -> None:
     distinct = counted(about["n_distinct"], "distinct word")
     progress.say(f"{stream.extent}; vocabulary: {len(stream.vocabulary):,} of {distinct}")
     for language in stream.vocabulary.languages:
-        progress.say(f"{counted(len(stream.vocabulary.of_language(language)[1]), 'word')} of {language}")
+        progress.say(f"{language}: {counted(len(stream.vocabulary.of_language(language)[1]), 'word')}")
     if about["settings"]["min_count"] is None:
         progress.say(f"min_count: {about['min_count']}, chosen by the size of the text (--min-count)")
     unknown = about["n_unknown_tokens"]

@@ -27,7 +27,7 @@ Unit: TypeAlias = Literal["line", "paragraph", "document"]
 Overlong: TypeAlias = Literal["cut", "refuse", "keep"]
 BOM = b"\xef\xbb\xbf"
 _TOO_LONG = "expected one sentence per line; for running text use --layout paragraphs"
-_TOO_LONG_TO_KEEP = "expected one text per line; split it into lines, or use --unit sentence if the command has it"
+_TOO_LONG_TO_KEEP = "expected one text per line; split it into lines, or add --unit sentence to commands that have it"
 _BLANK_LINE = re.compile(rb"\n[ \t\r\x0b\x0c]*\n")
 
 

@@ -229,7 +229,7 @@ def look_at(path: Path, settings: TextSettings) -> FileLook:
         return FileLook()
     kind = format_of(path)
     plain = settings.kind == "text" and not (kind.is_table or kind.document) and path.suffix.lower() not in COMPRESSIONS
-    in_utf8 = not corpus.decoding.found and settings.encoding in (None, "utf-8", "utf8", "UTF-8")
+    in_utf8 = not corpus.decoding.found and corpus.decoding.codec in (None, UTF8)
     is_cuttable = plain and in_utf8 and b"\n" in block.data.removesuffix(MARK)
     layout = None if evidence else block.layout
     return FileLook(evidence, layout, len(block.data), _kind(block) is not None, block.marked, is_cuttable)

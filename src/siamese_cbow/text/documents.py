@@ -73,7 +73,9 @@ def html_paragraphs(path: Path, decoding: Decoding, *, code: bool = False) -> Pa
     page = _whole(path, decoding, "split it, or save it as plain text (.txt)")
     texts = html_texts(page, code=code, name=str(path))
     if page.strip() and not texts:
-        raise NoText(f"{path} has no text of its own, only frames, scripts, pictures or code; give the pages it shows")
+        raise NoText(
+            f"{path} has no text of its own, only frames, scripts, pictures or code; save and pass the pages it shows"
+        )
     return list(enumerate(texts, 1))
 
 

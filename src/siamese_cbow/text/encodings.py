@@ -61,6 +61,11 @@ class Decoding:
     broken: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def codec(self) -> str | None:
+        """The given encoding as Python calls it, whatever its spelling: u8, UTF-8 and utf-8-sig are all utf-8."""
+        return self.encoding and codecs.lookup(self.encoding).name.removesuffix("-sig")
+
     def remarks(self) -> list[str]:
         """A line for each encoding: "read as Windows-1252, not UTF-8: a.txt, b.txt and 3 more (...)"."""
         sources: dict[str, list[str]] = {}
@@ -89,8 +94,7 @@ class Decoder:
         self.name, self._decoding = name, decoding
         self._n_characters = self._n_broken = 0
         self._codec: codecs.IncrementalDecoder | None = None
-        self.encoding = decoding.encoding and codecs.lookup(decoding.encoding).name.removesuffix("-sig")
-        self.encoding = _byte_order(name, self.encoding, start)
+        self.encoding = _byte_order(name, decoding.codec, start)
         self._samples = (start, *elsewhere)
         if self.encoding is None:
             self.encoding = wide_encoding(start) or self._found(self._samples)

@@ -108,8 +108,8 @@ def _items(inputs: Any) -> Iterable[Any] | None:
     check_is_no_table(items)
     if isinstance(items, bytes | bytearray | Mapping | Set) or not hasattr(items, "__iter__"):
         raise InputError(
-            f"the input is a {type(items).__name__}; expected paths, '-', or an iterable (with an order) of strings or "
-            "of lists of strings"
+            f"the input is a {type(items).__name__}; expected paths, '-', or a list (or another "
+            "ordered iterable) of strings or of lists of strings"
         )
     return items
 
@@ -205,7 +205,7 @@ def _matches(pattern: str, walk: Walk, hint: str) -> Iterator[Path]:
     # not Path.glob, which refuses absolute patterns
     matches = sorted(Path(match) for match in glob.iglob(str(as_path(pattern)), recursive=True))  # noqa: PTH207
     if not matches:
-        raise InputError(f"nothing matches {pattern[:200]}; expected at least one file: check the pattern{hint}")
+        raise InputError(f"nothing matches {pattern[:200]}; check the pattern{hint}")
     for match in matches:
         if not match.is_dir():
             yield match

@@ -202,7 +202,8 @@ def _element_lines(reads: Iterator[bytes], path: Path) -> Iterator[bytes]:
                 place += depth
             elif depth == 2:
                 raise InputError(
-                    f"{path} continues after the end of its array: {text[place : place + 40]!r}; expected nothing"
+                    f"{path} continues after the end of its array: {text[place : place + 40]!r}; expected "
+                    "nothing there: join the arrays, or write one object per line"
                 )
             elif depth == 1 and text[place] == "]":
                 depth, place = 2, place + 1
@@ -242,7 +243,7 @@ def table_rows(path: str | Path, decoding: Decoding | None = None) -> tuple[list
     path, decoding = as_path(path), decoding or Decoding()
     if format_of(path).name == "Parquet":
         format_of(path).check_installed()
-        records = [row for batch in parquet_rows(path, decoding) if batch is not None for row in batch.to_pylist()]
+        records = [row for batch in parquet_rows(path, decoding) for row in batch.to_pylist()]
     elif format_of(path).name == "JSON lines":
         records = [row for batch in json_rows(path, decoding) for row in batch]
     else:

@@ -45,12 +45,12 @@ class Evidence(NamedTuple):
     n_inner_ends: int = 0  # sentence ends in the middle of lines, at most five of each
     n_pairs: int = 0  # lines followed by another line of the same paragraph
     n_full: int = 0  # of those, lines that the next word would have made too long
-    n_going_on: int = 0  # of those, lines that end inside a sentence
+    n_unfinished: int = 0  # of those, lines that end inside a sentence
 
     @property
     def layout(self) -> TextLayout:
         """The layout that explains the counts."""
-        is_full = self.n_full > 0.5 * self.n_pairs and self.n_going_on > 0.3 * self.n_pairs
+        is_full = self.n_full > 0.5 * self.n_pairs and self.n_unfinished > 0.3 * self.n_pairs
         if self.n_pairs >= 8 and is_full and self.n_inner_ends > 0.02 * self.n_lines:
             return "wrapped"
         return "paragraphs" if self.n_inner_ends > 0.35 * self.n_lines else "sentences"

@@ -63,7 +63,7 @@ class ByteStream:
     def __init__(self, name: str, raw: Readable, reader: Readable) -> None:
         self.name = name
         self._raw, self._reader = raw, reader
-        self._n_read = self._told = 0
+        self._n_read = self._n_reported = 0
         self._n_bytes = os.fstat(raw.fileno()).st_size if isinstance(raw, io.FileIO) and raw is reader else 0
 
     def read(self, size: int) -> bytes:
@@ -91,9 +91,11 @@ class ByteStream:
 
     def advance(self) -> int:
         """Bytes of the (compressed) input consumed since the last call."""
-        before = self._told
-        self._told = self._raw.tell() if isinstance(self._raw, io.FileIO) and self._raw.seekable() else self._n_read
-        return self._told - before
+        before = self._n_reported
+        self._n_reported = (
+            self._raw.tell() if isinstance(self._raw, io.FileIO) and self._raw.seekable() else self._n_read
+        )
+        return self._n_reported - before
 
     def elsewhere(self) -> list[bytes]:
         """Samples from all over the rest of the file; none if it is compressed or can't be read twice."""
@@ -216,20 +218,20 @@ def _clear_read_errors(name: str, position: int, *, compressed: bool) -> Iterato
 _HEAD_BYTES = 1 << 16
 _KNOWN_FILES: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF", "rename it to end in .pdf, or extract its text: pdftotext {name}"),
-    (b"\x89PNG", "a PNG image", "give text files"),
-    (b"\xff\xd8\xff", "a JPEG image", "give text files"),
-    (b"GIF8", "a GIF image", "give text files"),
+    (b"\x89PNG", "a PNG image", "pass a text file instead"),
+    (b"\xff\xd8\xff", "a JPEG image", "pass a text file instead"),
+    (b"GIF8", "a GIF image", "pass a text file instead"),
     (b"PK\x03\x04", "a zip archive (or an office document or e-book)", "unpack or export it as text first"),
     (b"\x04\x22\x4d\x18", "compressed by lz4", "unpack it first: lz4 -d {name}"),
     (b"\x1f\x9d", "compressed by compress", "unpack it first: uncompress {name}"),
     (b"Rar!\x1a", "a RAR archive", "unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"),
-    (b"\x7fELF", "a program", "give text files"),
+    (b"\x7fELF", "a program", "pass a text file instead"),
     (b"\xd0\xcf\x11\xe0", "an old office document", "export it as text first"),
     (b"{\\rtf", "an RTF document", "export it as text first"),
     (b"SQLite format 3\0", "an SQLite database", "export the text as .jsonl first"),
-    (b"\x93NUMPY", "a NumPy array", "give text files"),
-    (b"\x89HDF", "an HDF5 file", "give text files"),
+    (b"\x93NUMPY", "a NumPy array", "pass a text file instead"),
+    (b"\x89HDF", "an HDF5 file", "pass a text file instead"),
     (b"PAR1", "a Parquet file", "rename it to end in .parquet"),
     (b"ARROW1\0", "an Arrow file", "write it as .parquet"),
 )
@@ -266,7 +268,8 @@ def check_is_text(head: bytes, name: str) -> None:
     n_control = len(head) - len(rest)
     if n_control and (not rest.strip() or (n_control >= 16 and n_control > 0.1 * len(head))):
         raise InputError(
-            f"{name} looks binary: {n_control:,} of its first {len(head):,} bytes are control bytes; give text files"
+            f"{name} looks binary: {n_control:,} of its first {len(head):,} bytes are control bytes; "
+            "pass a text file instead"
         )
 
 

@@ -275,7 +275,7 @@ class RecordColumns:
             if self._rest is None or not len(self._rest):
                 self._rest = next(self._batches, None)
                 if self._rest is None:
-                    raise InputError(f"{source} changed while it was read; try again")
+                    raise InputError(f"{source} changed while it was read; run the same command again")
                 continue
             parts.append(self._rest[:n])
             self._rest = self._rest[n:]
@@ -285,7 +285,7 @@ class RecordColumns:
     def finish(self) -> None:
         """Raises an error unless all records of the table were used."""
         if (self._rest is not None and len(self._rest)) or any(map(len, self._batches)):
-            raise InputError(f"{self._source} changed while it was read; try again")
+            raise InputError(f"{self._source} changed while it was read; run the same command again")
 
     def _open(self, path: Path) -> Iterator[Any]:
         rows: Iterator[Any] = _function(path, "rows")(path, Decoding(self._encoding))

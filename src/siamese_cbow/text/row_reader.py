@@ -165,9 +165,9 @@ class RowReader:
                                for names in (self._wrapped, self._paragraphs))  # fmt: skip
         rows = []
         if wrapped:
-            rows.append(f"wrapped lines, so each paragraph is a row: {listed(wrapped)}; for single lines: --unit line")
+            rows.append(f"lines are wrapped, so each paragraph is a row: {listed(wrapped)} (--unit line)")
         if paragraphs:
-            rows.append(f"documents, so each paragraph is a row: {listed(paragraphs)}")
+            rows.append(f"each paragraph of a document is a row: {listed(paragraphs)}")
         language = [self._language] if self._language else []
         return [*self._inputs.remarks, *self._decoding.remarks(), *rows, *language]
 
@@ -199,9 +199,10 @@ class RowReader:
         layout: AnyLayout = "sentences" if self.settings.layout == "sentences" else "paragraphs"
         first = 1
         while batch := list(itertools.islice(items, 20_000)):
-            for item in batch:
+            for number, item in enumerate(batch, first):
                 if not isinstance(item, str):
-                    raise InputError(f"Texts holds {type(item).__name__} {item!r:.60}; expected strings")
+                    what = f"{item!r:.60} ({type(item).__name__})"
+                    raise InputError(f"text {number:,} is {what}; expected a string: convert it, or leave it out")
             data = lines_bytes(batch)
             yield RawBlock(data, ITERABLE, layout, len(data), first)
             first += len(batch)

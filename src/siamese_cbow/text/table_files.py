@@ -50,7 +50,9 @@ def with_clear_errors(
                 raise
             path = Path(str(args[0]))
             reason = " ".join(str(error).split())[:300]
-            raise InputError(f"can't read {path} as a {ending_of(path)} file: {reason}; check the file") from error
+            raise InputError(
+                f"can't read {path} as a {ending_of(path)} file ({reason}); correct or export it again"
+            ) from error
 
     return clearly
 

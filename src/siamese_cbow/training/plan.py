@@ -94,6 +94,11 @@ def remarks_on_fit(recipe: Recipe, fitted: Recipe, mix: Mix) -> list[str]:
         remarks.append(LITTLE if is_english else LITTLE_OTHER.format(own))
     if recipe.init is not None and not is_vector_file(recipe.init):
         remarks += _remarks_on_start(recipe.init, open_model(recipe.init), mix)
+        if recipe.learning_rate is not None and recipe.rate > 2 * (suited := rate_of_init(n)):
+            remarks.append(
+                f"learning rate {recipe.rate:g} is high for {n:,} words; --learning-rate {suited:g} forgets less of "
+                f"{recipe.init}"
+            )
     if recipe.learning_rate is None and fitted.rate != NEW_RATE:
         spoil = f"low enough that {n:,} words don't overwrite {recipe.init}"
         remarks.append(f"learning rate: {fitted.rate:g}, {spoil} (--learning-rate)")
@@ -106,8 +111,8 @@ def _remarks_on_start(name: str, model: Model, mix: Mix) -> list[str]:
     own, start = (find_language(code or "") for code in (mix.known_language, model.info.language))
     if own is not None and start is not None and own != start:
         remarks.append(
-            f"the text is {own}, but {name} is {start}: its words say little about this text; start from a model of "
-            "the same language, or train without --init"
+            f"the text is {own}, but {name} is {start}: its word vectors are of little use for this text; "
+            "start from a model of the same language, or train without --init"
         )
     if mix.tokenizer.rule < rule:
         remarks.append(

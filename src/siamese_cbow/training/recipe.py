@@ -82,7 +82,7 @@ class Recipe:
     negatives: int = option(
         2, f"Negatives per sentence for {sampled_objectives()}.", at_least=1, at_most=100_000, also="negative neg"
     )
-    negatives_from: NegativesFrom = option("corpus", "Where to sample negatives; batch is about three times faster.")
+    negatives_from: NegativesFrom = option("corpus", "Where to sample negatives; batch is almost three times faster.")
     any_negative: bool = option(
         False,
         "Allow the sentence itself or its neighbours as negatives.",
@@ -182,7 +182,9 @@ class Recipe:
     init_std: float = option(0.01, "Standard deviation of the random initial vectors.", above=0, at_most=1e6)
 
     # end
-    postprocess: Postprocess | None = option(None, "Post-processing steps, see `Postprocess`; a table in TOML files.")
+    postprocess: Postprocess | None = option(
+        None, "Post-processing steps: a `Postprocess`, or a table of its fields in a TOML file."
+    )
 
     def __post_init__(self) -> None:
         for name in AUTOMATIC:

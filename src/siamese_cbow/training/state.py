@@ -38,7 +38,7 @@ from siamese_cbow.machine.intrinsics import aligned
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.training.optimizers import state_shapes
-from siamese_cbow.training.recipe import NEW_RATE, Recipe
+from siamese_cbow.training.recipe import Recipe
 from siamese_cbow.training.stems import NO_STEMS, Stems
 from siamese_cbow.training.strips import StripLayout, joined, layout_of, spread
 from siamese_cbow.transform.postprocessing import learnt_rows
@@ -284,9 +284,4 @@ def _initial_rows(recipe: Recipe, vocabulary: Vocabulary, progress: Progress) ->
     progress.say(
         f"{len(words):,} of {len(vocabulary):,} words start from {recipe.init}, the others from random vectors"
     )
-    if model is not None and recipe.rate == NEW_RATE:
-        progress.say(
-            f"learning rate {recipe.rate} suits training from scratch; --learning-rate 0.01 forgets "
-            f"less of {recipe.init}"
-        )
     return [vocabulary.index[word] for word in words], rows

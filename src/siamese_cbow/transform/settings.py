@@ -32,7 +32,9 @@ class Postprocess:
     common_directions: int = option(0, "", at_least=0)
 
     weights: Weights = option("none", "After training, weight words as in SIF, uSIF or tf-idf.")
-    a: float = option(1e-3, "Parameter a of sif: more frequent words count for less than half.", above=0)
+    a: float = option(
+        1e-3, "Parameter a of sif: words whose share of the text is above a weigh less than half.", above=0
+    )
     center: bool = option(False, "After training, subtract the mean sentence vector.")
     components: int = option(0, "After training, remove this many directions shared by all sentences.", at_least=0)
     by_share: bool = option(False, "Remove each such direction only in proportion to its strength, as in uSIF.")

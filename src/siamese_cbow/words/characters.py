@@ -152,7 +152,7 @@ class Tables(NamedTuple):
 
     kinds: NDArray[np.uint8]  # (0x110000,) kind of each code point
     folds: NDArray[np.int32]  # (0x110000,) what it is written as; -1 for the one letter that becomes two
-    after_letters: NDArray[np.uint8]  # (256,) ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS or LOOK, for each byte
+    after_letters: NDArray[np.uint8]  # (256,) ENDS, MAY_CONTINUE, CONTINUES_AFTER_DIGITS or LOOK, for each byte
     flags: NDArray[np.uint8]  # (0x110000,) STACKER | CLOSER | ...; (1,) in rule 1
     elisions: NDArray[np.uint64]  # (n,) their letters, the first one lowest
     words: bool  # plain words are made of letters and digits; otherwise, of all visible characters

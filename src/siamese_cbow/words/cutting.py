@@ -23,7 +23,7 @@ from siamese_cbow.words.hash_table import NOTHING
 SEPARATOR, LETTER, DIGIT, MARK, SINGLE = of.SEPARATOR, of.LETTER, of.DIGIT, of.MARK, of.SINGLE
 APOSTROPHE, QUOTE, POINT, AT, NEWLINE = of.APOSTROPHE, of.QUOTE, of.POINT, of.AT, of.NEWLINE
 FLAG, SYLLABIC, LEADING, TRAILING = of.FLAG, of.SYLLABIC, of.LEADING, of.TRAILING
-ENDS, MAY_GO_ON, GOES_ON_AFTER_DIGITS, LOOK = range(4)  # what a byte after plain letters says about their word
+ENDS, MAY_CONTINUE, CONTINUES_AFTER_DIGITS, LOOK = range(4)  # what a byte after plain letters says about their word
 DOT, HASH, PLUS, HYPHEN, UNDERSCORE, PERCENT, COMMERCIAL_AT = (np.uint8(ord(each)) for each in ".#+-_%@")
 STRAIGHT_APOSTROPHE = ord("'")
 N_ELISION, N_LINKS = 8, 8  # bytes of a key; signs between the letters in the first part of a mail address
@@ -291,7 +291,7 @@ def next_word(text: Bytes, i: int, tables: Tables, seed: Any) -> tuple[int, int,
             i += n
         if n < 8:
             after = tables.after_letters[text[i]]
-            ends = after == ENDS or (after == GOES_ON_AFTER_DIGITS and kind == LETTER)
+            ends = after == ENDS or (after == CONTINUES_AFTER_DIGITS and kind == LETTER)
             if ends or (after == LOOK and (text[i + 1] <= 0x20 or not _goes_on(text, start, i))):
                 return start, i, hash_table.mix(hashed, np.uint64(i - start))
             break

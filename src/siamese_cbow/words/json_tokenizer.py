@@ -88,7 +88,8 @@ class JsonTokenizer(Tokenizer):
             return [encoding.ids for encoding in self.library.encode_batch_fast(valid, add_special_tokens=False)]
         except Exception as error:  # the library raises no narrower type
             raise InputError(
-                f"the model's tokenizer can't tokenise this text: {error}; it lacks a token for it"
+                f"the model's tokenizer can't tokenise this text ({error}): it has no token for unknown input; leave "
+                "the text out, or use a model whose tokenizer has one"
             ) from None
 
     def settings(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from siamese_cbow.machine.intrinsics import eight_bytes, prefetch_item
 from siamese_cbow.text.languages import DOTLESS, ELISIONS
 from siamese_cbow.words import characters, hash_table, word_parts
 from siamese_cbow.words.characters import APOSTROPHE, DIGIT, LETTER, MARK, POINT, Tables
-from siamese_cbow.words.cutting import ENDS, GOES_ON_AFTER_DIGITS, LOOK, MAY_GO_ON, next_word
+from siamese_cbow.words.cutting import CONTINUES_AFTER_DIGITS, ENDS, LOOK, MAY_CONTINUE, next_word
 from siamese_cbow.words.hash_table import NOTHING, SEED, Hashes, Slots, slot_of
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.unknown_words import CUT, UnknownWords
@@ -36,19 +36,21 @@ COLONS = np.uint64(ord(":") * hash_table.ONES)
 def tables(tokenizer: Tokenizer) -> Tables:
     """The arrays that make the scanner split text as `tokenizer` does."""
     if type(tokenizer) is not Tokenizer:
-        raise SettingsError(f"{tokenizer!r} can't count words; expected a siamese_cbow.Tokenizer")
+        raise SettingsError(
+            f"can't count words with {tokenizer!r}; expected a siamese_cbow.Tokenizer, such as Tokenizer()"
+        )
     words, rule = tokenizer.kind == "words", tokenizer.rule
     folds = characters.folds(lowercase=tokenizer.lowercase, words=words, rule=rule)
     # The kind is that of the folded character: a capital may be newer than the table, its lower case older.
     folded = np.where(folds < 0, ord("i"), folds)
     kinds = characters.kinds(words=words, punctuation=tokenizer.punctuation, rule=rule)[folded]
-    after_letters = np.full(256, MAY_GO_ON, np.uint8)
-    after_letters[:128] = np.where(np.isin(kinds[:128], (LETTER, DIGIT, MARK, APOSTROPHE)), MAY_GO_ON, ENDS)
-    after_letters[:128][kinds[:128] == POINT] = GOES_ON_AFTER_DIGITS
+    after_letters = np.full(256, MAY_CONTINUE, np.uint8)
+    after_letters[:128] = np.where(np.isin(kinds[:128], (LETTER, DIGIT, MARK, APOSTROPHE)), MAY_CONTINUE, ENDS)
+    after_letters[:128][kinds[:128] == POINT] = CONTINUES_AFTER_DIGITS
     is_new = words and rule > 1
     if is_new:
         after_letters[list(b"._%+-@")] = LOOK
-        after_letters[ord("#")] = MAY_GO_ON
+        after_letters[ord("#")] = MAY_CONTINUE
     elisions = ELISIONS.get(tokenizer.language, "").split() if words else []
     keys = np.array([int.from_bytes(word.encode(), "little") for word in elisions], np.uint64)
     flags = characters.flags() if rule > 1 else np.zeros(1, np.uint8)

@@ -16,7 +16,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from siamese_cbow.errors import SettingsError
@@ -125,7 +125,10 @@ class Tokenizer:
         try:
             return cls(**{"rule": 1, **settings})
         except TypeError as error:
-            raise SettingsError(f"invalid tokenizer settings {dict(settings)}: {error}") from error
+            names = ", ".join(field.name for field in fields(Tokenizer))
+            raise SettingsError(
+                f"invalid tokenizer settings {dict(settings)} ({error}); expected only {names}"
+            ) from error
 
     def identity(self) -> dict[str, Any]:
         """The settings that go into fingerprints of streams and indexes: all, except for the rule if it is 1.
@@ -196,4 +199,4 @@ def every_tokenizer() -> Iterator[Tokenizer]:
 def _advice(rule: int) -> str:
     """The advice on data whose rule is not among RULES."""
     version = "-U siamese-cbow" if type(rule) is not int or rule > RULE else f"'siamese-cbow<{RULES[min(RULES)]}'"
-    return f"this siamese-cbow knows {', '.join(map(str, RULES))}; install one that knows it: pip install {version}"
+    return f"this siamese-cbow reads {' and '.join(map(str, RULES))}; type pip install {version}"

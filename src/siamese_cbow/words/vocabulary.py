@@ -206,12 +206,14 @@ class LazyVocabulary(Vocabulary):
 
     text       `count word` lines, with no other spaces: text that passes `plain`
     languages  as in `Vocabulary`
+    name       of the file, for messages
     """
 
-    def __init__(self, text: str, languages: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, languages: Sequence[str] = (), name: str = "the vocabulary") -> None:
         # Bypasses the frozen dataclass, which would need the words and the counts now.
-        self.__dict__.update(languages=tuple(languages), _text=text, _n=text.count("\n"), _asked=0)
+        self.__dict__.update(languages=tuple(languages), _text=text, _n=text.count("\n"), _asked=0, _name=name)
 
+    _name: str
     _text: str
     _n: int
     _asked: int
@@ -240,7 +242,7 @@ class LazyVocabulary(Vocabulary):
         is_digits = fields.isascii() and fields.replace(" ", "").isdigit()
         counts = np.fromstring(fields, np.int64, sep=" ") if is_digits else np.zeros(0, np.int64)
         if len(counts) != self._n:
-            raise FormatError("a line of the vocabulary has no count; expected `count word` lines")
+            raise FormatError(f"a line of {self._name} has no count; expected `count word` lines; create it again")
         return counts
 
     def id_of(self, word: str) -> int | None:

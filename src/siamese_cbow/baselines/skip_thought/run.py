@@ -59,9 +59,9 @@ class SkipThought:
     minutes: float | None = option(
         None, "Time limit per encoder; with it, the same seed no longer gives the same bytes.", above=0
     )
-    batch_size: int = option(128, "Sentences.", at_least=1)
+    batch_size: int = option(128, "Sentences per batch.", at_least=1)
     max_length: int = option(30, "Truncate sentences to this many words; the log counts them.", at_least=1)
-    learning_rate: float = option(0.001, "Of Adam.", above=0)
+    learning_rate: float = option(0.001, "Learning rate of Adam.", above=0)
     clip: float = option(10.0, "Maximum gradient norm.", above=0)
     seed: int = option(1, "Random seed.", at_least=0)
 
