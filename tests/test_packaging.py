@@ -51,7 +51,7 @@ def test_no_link_of_the_description_is_relative(tmp_path: Path) -> None:
     links = re.findall(r"\]\(([^)]*)\)", description)
     assert "https://aclanthology.org/P16-1089/" in links
     assert [link for link in links if not link.startswith("https://")] == []
-    assert "model.neighbours(\"guitar\", k=5)" in description  # code stays as it is
+    assert 'model.neighbours("guitar", k=5)' in description  # code stays as it is
 
 
 @pytest.mark.slow

@@ -4,8 +4,8 @@ Windows-1252 and Windows-1250 both turn French into letters, but only one of the
 
     best_fit("crème brûlée".encode("cp1252"), ["cp1250", "cp1252"])   ->  ("cp1252", 1.0); the other: "crčme brűlée"
 
-Knows the letters of languages in Latin script; for Cyrillic and East Asian text, only which related encodings to try.
-Does not tell scripts apart: charset-normalizer does.
+Knows the common names of encodings and the letters of languages in Latin script; for Cyrillic and East Asian text, only
+which related encodings to try. Does not tell scripts apart: charset-normalizer does.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+LABELS = {f"cp125{i}": f"Windows-125{i}" for i in range(8)} | {
+    "cp932": "Shift-JIS", "cp949": "EUC-KR", "cp866": "DOS (cp866)", "cp850": "DOS (cp850)", "tis_620": "TIS-620",
+    "gb18030": "GB 18030", "big5": "Big5", "euc_jp": "EUC-JP", "koi8_r": "KOI8-R", "iso8859_2": "ISO-8859-2",
+    "mac_roman": "Mac Roman", "iso2022_jp": "ISO-2022-JP", "iso8859_15": "ISO-8859-15", "koi8_u": "KOI8-U",
+    "iso8859_5": "ISO-8859-5",
+}  # fmt: skip
 # The most common ones first.
 LATIN = ("cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1254", "cp1257", "mac_roman", "cp850")
 _MARKS = "“”‘’„‚«»–—…•·†€£©®™°§×½¼²´¿¡ºª\xa0"
@@ -40,6 +46,11 @@ _ALPHABETS = {  # the letters of each language beyond ASCII
     "Latvian": "āčēģīķļņšūž",
     "Estonian": "äöõüšž",
 }
+
+
+def label(encoding: str) -> str:
+    """Its common name: `label("cp1252")` -> 'Windows-1252'."""
+    return LABELS.get(encoding, encoding.upper())
 
 
 def best_fit(data: bytes, encodings: Sequence[str]) -> tuple[str, float]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from siamese_cbow.errors import InputError, counted, listed
-from siamese_cbow.text.alphabets import LATIN, best_fit, is_latin, relative
+from siamese_cbow.text.alphabets import LABELS, LATIN, best_fit, is_latin, label, relative
 
 MOST_BROKEN = 0.01  # of all characters; more means another encoding
 UTF8 = "utf-8"
@@ -32,14 +32,8 @@ _BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF8, UTF8),
 )
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-_LABELS = {f"cp125{i}": f"Windows-125{i}" for i in range(8)} | {
-    "cp932": "Shift-JIS", "cp949": "EUC-KR", "cp866": "DOS (cp866)", "cp850": "DOS (cp850)", "tis_620": "TIS-620",
-    "gb18030": "GB 18030", "big5": "Big5", "euc_jp": "EUC-JP", "koi8_r": "KOI8-R", "iso8859_2": "ISO-8859-2",
-    "mac_roman": "Mac Roman", "iso2022_jp": "ISO-2022-JP", "iso8859_15": "ISO-8859-15", "koi8_u": "KOI8-U",
-    "iso8859_5": "ISO-8859-5",
-}  # fmt: skip
 # The common ones; many others differ from one of these in a few characters, and would only make the choice worse.
-_CANDIDATES = [name for name in _LABELS if name not in ("iso2022_jp", "iso8859_15")]
+_CANDIDATES = [name for name in LABELS if name not in ("iso2022_jp", "iso8859_15")]
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\x0b\x0c\r\x1b"))
 _SAMPLE = 1 << 15  # bytes for charset-normalizer
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
@@ -76,11 +70,6 @@ class Decoding:
         if names := [source for source, n in self.broken.items() if n]:
             lines.append(f"replaced {counted(self.broken.total(), 'invalid UTF-8 character')}: {listed(names)}")
         return [*lines, *self.notes.values()]
-
-
-def label(encoding: str) -> str:
-    """Its common name: `label("cp1252")` -> 'Windows-1252'."""
-    return _LABELS.get(encoding, encoding.upper())
 
 
 class Decoder:
