@@ -65,7 +65,8 @@ COMMANDS = (
     "paper_scale",
     "dedup {wikipedia}",
     "retrieval {cranfield} {wikipedia}",
-    "quality {streams/wikipedia} --sts {sts} --novels {streams/novels} --glove {glove.6B.100d.txt}",
+    "quality {streams/wikipedia} --sts {sts} --novels {streams/novels} --glove {glove.6B.100d.txt} "
+    "--cache {work}/quality.json",
     "learning_curve {streams/wikipedia} --sts {sts}",
     "fastsent {streams/novels} --sts {sts}",
     "documents {streams/wikipedia} {streams/novels}",

@@ -1,6 +1,7 @@
 """How good the recipes and their peers are out of the box on the STS sets; and the lightest and heaviest words.
 
-    python -m benchmarks.quality STREAM --sts DIR [--novels STREAM] [--seeds N] [--glove FILE] [--variants] [--write]
+    python -m benchmarks.quality STREAM --sts DIR [--novels STREAM] [--seeds N] [--glove FILE] [--variants]
+                                 [--cache FILE] [--skip NAME ...] [--write]
 
 STREAM is the output of `siamese-cbow prepare`, for instance on Wikipedia. Every system is trained on it with N seeds:
 the recipes, FastSent, and word2vec averaged, with SIF and with uSIF. GloVe joins them if --glove names a file of its
@@ -11,7 +12,7 @@ updates matched. The last row of our default recipe combines its seeds into one 
 from __future__ import annotations
 
 import argparse
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from benchmarks.peers import WORD2VEC_SUBSAMPLING, peers, treated_alike
 from benchmarks.scoring import mean_pearson, spread
-from benchmarks.tables import arguments, machine, markdown, report
+from benchmarks.tables import arguments, keep, kept, machine, markdown, report
 from siamese_cbow import evaluate, sts
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
@@ -27,8 +28,8 @@ from siamese_cbow.baselines.weighting import SIF, USIF
 from siamese_cbow.baselines.word2vec import Algorithm, Word2Vec
 from siamese_cbow.evaluation.sts import TUNING
 from siamese_cbow.formats.vector_files import VectorFile
-from siamese_cbow.model.model import Model
 from siamese_cbow.paper.recipes import matched
+from siamese_cbow.paper.work_pieces import PIECES, code_of
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 from siamese_cbow.transform.compression import combine
@@ -52,26 +53,53 @@ def years(model: Any, sets: list) -> dict[str, float]:  # type: ignore[type-arg]
     return {"all": scores.mean_pearson, "spearman": scores.mean_spearman, **by_year}
 
 
-def row(name: str, models: list[Any], seconds: float, sets: list, *, stream: Stream | None = None) -> list[str]:  # type: ignore[type-arg]
+def row(name: str, models: list[Any], sets: list, *, stream: Stream | None = None) -> list[str]:  # type: ignore[type-arg]
     """One row of scores; with a stream, also the score of the same vectors treated like the contrastive recipe's."""
     of_models = [years(model, sets) for model in models]
     means = {key: np.mean([of_model[key] for of_model in of_models]) for key in of_models[0]}
     cells = [f"{means[key]:.4f}" for key in ("spearman", *YEARS)]
     alike = "" if stream is None else spread([years(treated_alike(model, stream), sets)["all"] for model in models])
-    row = [name, spread([of_model["all"] for of_model in of_models]), alike, *cells, f"{seconds:.0f}"]
+    row = [name, spread([of_model["all"] for of_model in of_models]), alike, *cells]
     print(*row, flush=True)
     return row
 
 
-def weighted_rows(name: str, plain: list[Model], seconds: float, stream: Stream, sets: list) -> list[list[str]]:  # type: ignore[type-arg]
+def recipe_rows(name: str, recipes: list[Any], stream: Stream, sets: list) -> list[list[str]]:  # type: ignore[type-arg]
+    """The row of a recipe; for the default recipe, also one for its seeds combined."""
+    models = [recipe.train(stream) for recipe in recipes]
+    rows = [row(name, models, sets, stream=None if CONTRASTIVE in name else stream)]
+    if name == CONTRASTIVE and (n := len(models)) > 1:
+        rows.append(row(f"{name}, {n} seeds combined", [combine(models)], sets))
+    return rows
+
+
+def weighted_rows(name: str, recipes: list[Any], stream: Stream, sets: list) -> list[list[str]]:  # type: ignore[type-arg]
     """Rows for word vectors averaged, and with the weights of SIF and uSIF."""
+    plain = [recipe.train(stream) for recipe in recipes]
     return [
-        row(f"{name}, averaged", plain, seconds, sets, stream=stream),
+        row(f"{name}, averaged", plain, sets, stream=stream),
         *(
-            row(f"{name}, {how.name}", [how(RandomVectors()).apply(model, stream) for model in plain], seconds, sets)
+            row(f"{name}, {how.name}", [how(RandomVectors()).apply(model, stream) for model in plain], sets)
             for how in (SIF, USIF)
         ),
     ]
+
+
+class Finished:
+    """Rows of earlier runs on the same stream, with the same seeds and code."""
+
+    def __init__(self, cache: Path | None, about: str, skipped: list[str]) -> None:
+        self._cache, self._about, self._skipped = cache, about, skipped
+
+    def rows(self, name: str, make: Callable[[], list[list[str]]]) -> list[list[str]]:
+        """The rows of a system, made if they are not in the cache."""
+        if any(part in name for part in self._skipped):
+            return []
+        key = f"{name}, {self._about}"
+        rows: list[list[str]] = (kept(self._cache).get(key) if self._cache else None) or make()
+        if self._cache:
+            keep(self._cache, key, rows)
+        return rows
 
 
 def norms(stream: Stream, recipe: SiameseCBOW) -> tuple[str, str]:
@@ -89,8 +117,11 @@ def main() -> None:
     parser.add_argument("--glove", type=Path, help="a file of GloVe vectors, such as glove.6B.300d.txt")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--variants", action="store_true", help="also what the defaults were chosen among")
+    parser.add_argument("--cache", type=Path, help="keeps rows as they finish, so that the same command resumes")
+    parser.add_argument("--skip", nargs="*", default=[], help="no systems whose name contains one of these")
     options = parser.parse_args()
     stream, sets = Stream.load(options.stream), sts(options.sts)
+    finished = Finished(options.cache, f"{stream.fingerprint}, {options.seeds} seeds, {code_of(PIECES)}", options.skip)
     numbers = range(1, options.seeds + 1)
     recipes: dict[str, list[Any]] = {
         CONTRASTIVE: [SiameseCBOW(seed=seed) for seed in numbers],
@@ -106,31 +137,26 @@ def main() -> None:
         recipes |= {name: [SiameseCBOW(**changes)] for name, changes in VARIANTS.items()}
     rows = []
     for name, seeds in recipes.items():
-        start = time.perf_counter()
-        models = [recipe.train(stream) for recipe in seeds]
-        seconds = (time.perf_counter() - start) / len(seeds)
-        rows.append(row(name, models, seconds, sets, stream=None if CONTRASTIVE in name else stream))
-        if name == CONTRASTIVE:
-            n = len(models)
-            rows += [row(f"{name}, {n} seeds combined", [combine(models)], n * seconds, sets)] if n > 1 else []
+        rows += finished.rows(name, lambda name=name, seeds=seeds: recipe_rows(name, seeds, stream, sets))
     for algorithm in get_args(Algorithm):
-        start = time.perf_counter()
-        plain = [Word2Vec(algorithm, sample=WORD2VEC_SUBSAMPLING, seed=seed).train(stream) for seed in numbers]
-        rows += weighted_rows(f"word2vec {algorithm}", plain, (time.perf_counter() - start) / len(plain), stream, sets)
+        of_word2vec = [Word2Vec(algorithm, sample=WORD2VEC_SUBSAMPLING, seed=seed) for seed in numbers]
+        name = f"word2vec {algorithm}"
+        rows += finished.rows(name, lambda name=name, seeds=of_word2vec: weighted_rows(name, seeds, stream, sets))
     if options.glove:
-        glove = VectorFile(options.glove).train(stream)
-        rows += weighted_rows(f"GloVe, {options.glove.name}", [glove], 0.0, stream, sets)
+        name, glove = f"GloVe, {options.glove.name}", [VectorFile(options.glove)]
+        rows += finished.rows(name, lambda: weighted_rows(name, glove, stream, sets))
     if options.peers:
-        rows += [row(name, [peer], 0.0, sets) for name, peer in peers(sets)]
+        rows += finished.rows("peers", lambda: [row(name, [peer], sets) for name, peer in peers(sets)])
     parts = [
         f"One epoch on {stream.n_tokens:,} tokens, {len(sets)} STS sets, official protocol, mean "
         "Pearson over the sets (and Spearman); by year, mean Pearson over that year's sets. "
         "±: standard deviation over seeds. *Treated alike*: Pearson of the same vectors "
         "with the stems, finishing and n-grams that the contrastive recipe has, so that only the objectives differ. "
         f"word2vec and FastSent run for their own numbers of epochs, 5 and {FastSent().epochs}; word2vec subsamples at "
-        f"{WORD2VEC_SUBSAMPLING:g}. Peers trained on other text show 0 seconds and use the preprocessing that is best "
-        f"for them on 2012 and 2013. {TUNING}",
-        markdown(["recipe", "Pearson", "treated alike", "Spearman", *YEARS, "seconds"], rows),
+        f"{WORD2VEC_SUBSAMPLING:g}. Peers trained on other text use the preprocessing that is best for them "
+        f"on 2012 and 2013. {TUNING}"
+        + (f" Not measured in this run: systems named {', '.join(options.skip)}." if options.skip else ""),
+        markdown(["recipe", "Pearson", "treated alike", "Spearman", *YEARS], rows),
     ]
     if options.novels:
         novels = Stream.load(options.novels)
