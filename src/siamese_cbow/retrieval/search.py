@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors, thread_count
-from siamese_cbow.base.option_fields import checked_value
+from siamese_cbow.base.option_fields import at_least_1, checked_value
 from siamese_cbow.errors import InputError
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
@@ -161,6 +161,8 @@ class _Searchable(Protocol):
 
 def recall(index: _Searchable, n_queries: int, k: int, seed: int) -> dict[str, Any]:
     """The share of the k best rows that an index finds, since codes are not exact; nothing for one without words."""
+    n_queries, k = at_least_1("n_queries", n_queries), at_least_1("k", k)
+    checked_value("seed", seed, int, at_least=0)
     kept = KeptText()
     for rows in index.blocks():
         kept.append(rows)
