@@ -15,13 +15,20 @@ import siamese_cbow
 from siamese_cbow.evaluation.sts import TUNING
 
 ROOT = Path(__file__).parents[1]
+CITATION = (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_the_citation_is_of_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    cited = re.search(r'^version: (.*)\ndate-released: "(.*)"$', CITATION, re.MULTILINE)
     assert cited is not None
     assert cited[1] == project["version"]
+    assert f"\n## [{cited[1]}] - {cited[2]}\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_citation_has_kinds_that_the_format_knows() -> None:
+    """The format has no `dataset`: a file with one kind too many is valid nowhere."""
+    assert set(re.findall(r"^[ -]*type: (.*)$", CITATION, re.MULTILINE)) <= {"conference-paper", "data", "software"}
 
 
 def test_every_commit_is_checked_as_make_check_does() -> None:

@@ -390,19 +390,19 @@ def test_words(plain: Model) -> None:
 )
 def test_parts_that_dont_fit(vectors: Any, said: str) -> None:
     with pytest.raises(InputError) as error:
-        Model(Vocabulary.of_words("abcde"), vectors)
+        Model(Vocabulary.of_words(list("abcde")), vectors)
     assert said in str(error.value)
 
 
 def test_info_is_plain() -> None:
     info = {"recipe": {"name": "toy", "sizes": (1, 2)}}
-    model = Model(Vocabulary.of_words("a"), np.ones((1, 1), np.float32), info=info)
+    model = Model(Vocabulary.of_words(["a"]), np.ones((1, 1), np.float32), info=info)
     info["recipe"]["name"] = "changed"
     assert model.info == {"recipe": {"name": "toy", "sizes": [1, 2]}}
     assert repr(model) == "<Model of 1 words in 1 dimensions, recipe toy>"
     for broken in ({"x": object()}, {"x": float("nan")}):
         with pytest.raises(InputError, match="JSON"):
-            Model(Vocabulary.of_words("a"), np.ones((1, 1), np.float32), info=broken)
+            Model(Vocabulary.of_words(["a"]), np.ones((1, 1), np.float32), info=broken)
 
 
 def test_frozen_equal_and_picklable(plain: Model) -> None:
@@ -420,7 +420,7 @@ def test_frozen_equal_and_picklable(plain: Model) -> None:
 
 def test_columns_in_any_layout() -> None:
     vectors = np.arange(6, dtype=np.float32).reshape(2, 3)
-    model = Model(Vocabulary.of_words("ab"), np.asfortranarray(vectors))
+    model = Model(Vocabulary.of_words(["a", "b"]), np.asfortranarray(vectors))
     np.testing.assert_array_equal(model.encode("a b"), vectors.mean(axis=0))
 
 

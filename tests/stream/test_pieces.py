@@ -11,11 +11,11 @@ from siamese_cbow.errors import SettingsError
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.siamese_cbow import SiameseCBOW
 
-SENTENCES = st.lists(st.text("abc", min_size=1, max_size=30), min_size=1, max_size=5)
+SENTENCES = st.lists(st.text("abc", min_size=1, max_size=30).map(list), min_size=1, max_size=5)
 
 
 @given(documents=st.lists(SENTENCES, min_size=1, max_size=4), n_words=st.integers(1, 12))
-def test_pieces_are_the_same_text(documents: list[list[str]], n_words: int) -> None:
+def test_pieces_are_the_same_text(documents: list[list[list[str]]], n_words: int) -> None:
     stream = Stream.of_words(documents)
     pieces = stream.in_pieces(n_words)
     assert np.array_equal(pieces.ids, stream.ids)
@@ -41,5 +41,5 @@ def test_pieces_are_another_text_to_train_on() -> None:
 
 
 def test_no_pieces_without_words() -> None:
-    with pytest.raises(SettingsError, match="expected 1 or more"):
-        Stream.of_words([["ab"]]).in_pieces(0)
+    with pytest.raises(SettingsError, match="expected a whole number, 1 or more"):
+        Stream.of_words([[["a", "b"]]]).in_pieces(0)

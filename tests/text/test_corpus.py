@@ -388,7 +388,6 @@ def test_a_generator_is_read_once_and_a_list_again() -> None:
         (b"text", "the input is a bytes"),
         ({"a": 1}, "the input is a dict"),
         ({"a", "b"}, "the input is a set"),
-        (Texts("text"), "got a single string"),
         (Texts([7]), r"item 0 of the iterable is int 7; expected a string or a list of strings"),
         ([["a b"], ["c", 7]], r"item 1 of the iterable is list \['c', 7\]"),
         (iter([Path("a.txt")]), "pass paths as a list"),
@@ -398,6 +397,12 @@ def test_a_generator_is_read_once_and_a_list_again() -> None:
 def test_iterables_of_other_things(inputs: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         list(Corpus(inputs).blocks())
+
+
+@pytest.mark.parametrize("wrong", ["text", Path("notes.txt"), 7, None])
+def test_texts_are_several(wrong: Any) -> None:
+    with pytest.raises(InputError, match=r"Texts\(.*\) got .*; expected an iterable of strings: Texts\(\[...\]\)"):
+        Texts(wrong)
 
 
 def test_standard_input_next_to_files_makes_the_size_unknown(tmp_path: Path) -> None:

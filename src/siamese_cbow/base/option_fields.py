@@ -14,7 +14,7 @@ from dataclasses import field, fields
 from functools import cache, wraps
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from siamese_cbow.errors import SettingsError, did_you_mean
+from siamese_cbow.errors import InputError, SettingsError, did_you_mean
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -31,7 +31,7 @@ class Option(NamedTuple):
     """An option as other modules see it."""
 
     name: str
-    kind: type  # int, float, bool or str
+    kind: type  # int, float, bool or str; of arguments, any class
     choices: tuple[str, ...]  # allowed strings; empty: any
     optional: bool  # whether None is allowed
     default: Any
@@ -45,6 +45,7 @@ class Option(NamedTuple):
     short: str = ""  # a second, shorter name on the command line: --lr
     group: str = ""  # heading in --help for this option and those after it, up to the next heading
     also: str = ""  # names of the same thing in other libraries, for messages: "vector_size size"
+    described: str = ""  # what is expected, where the name of the class does not say it: "a list of callbacks"
 
     def allows(self, value: Any) -> bool:
         """Whether the option allows a value: `dim` allows 1 but not 0, 1.5 or True."""
@@ -63,6 +64,8 @@ class Option(NamedTuple):
     @property
     def expected(self) -> str:
         """The allowed values in words: "a whole number, 1 or more"."""
+        if self.described:
+            return self.described
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
@@ -96,7 +99,7 @@ def check_options(settings: Any) -> None:
         _check(entry, getattr(settings, entry.name))
 
 
-def checked_value(name: str, value: Any, kind: type, *, optional: bool = False, **limits: Any) -> Any:
+def checked_value(name: str, value: Any, kind: Any, *, optional: bool = False, **limits: Any) -> Any:
     """The value of an argument, checked like an option; a NumPy scalar becomes a Python number.
 
     `checked_value("before", 2.5, int, at_least=0)` -> SettingsError: before is 2.5; expected a whole number, 0 or more
@@ -104,6 +107,24 @@ def checked_value(name: str, value: Any, kind: type, *, optional: bool = False, 
     plain = value.item() if getattr(value, "shape", None) == () else value
     _check(Option(name, kind, (), optional, None, **limits), plain)
     return plain
+
+
+def at_least_1(name: str, value: int, highest: int | None = None) -> int:
+    """The value of an option, checked: `at_least_1("k", 3)` -> 3."""
+    if type(value) is int and value >= 1 and (highest is None or value <= highest):
+        return value  # without the microseconds of the full check
+    number: int = checked_value(name, value, int, at_least=1, at_most=math.inf if highest is None else highest)
+    return number
+
+
+def checked_list(name: str, value: Any, of: str) -> list[Any]:
+    """The items of an argument that takes several; a single text is not taken for its letters.
+
+    `checked_list("words", "cat", "words")` -> InputError: words is 'cat' (str); expected a list of words
+    """
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InputError(f"{name} is {value!r:.60} ({type(value).__name__}); expected a list of {of}")
+    return list(value)
 
 
 def _check(entry: Option, value: Any) -> None:

@@ -88,6 +88,7 @@ def evaluate(
         kind = type(system).__name__
         raise InputError(f"the model is {system!r:.60} ({kind}); expected one with a method encode: load(name)")
     checked_value("bootstrap", bootstrap, int, at_least=0)
+    checked_value("seed", seed, int, at_least=0)
     sets = [counted(pair_set, checked_protocol(protocol)) for pair_set in several]
     if not sets:
         raise InputError("there are no sets to evaluate on; read some with `sts(folder)`")

@@ -23,7 +23,7 @@ from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError, SettingsError, counted
 from siamese_cbow.evaluation.pair_sets import PairSet
 from siamese_cbow.evaluation.sts import is_benchmark
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.text.json_files import table_rows
 from siamese_cbow.text.records import TextSettings
 
@@ -43,14 +43,22 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,(\d{1,2}|\d{4,})")  # "4,5"; "1,000" coul
 
 
 def pairs(
-    path: str | Path, *, columns: str | Sequence[str] = (), encoding: str | None = None, progress: Progress = SILENT
+    path: str | Path,
+    *,
+    columns: str | Sequence[str] = (),
+    encoding: str | None = None,
+    progress: Progress | bool = SILENT,
 ) -> list[PairSet]:
     """The set of pairs in a file, for `evaluate`: `evaluate(model, pairs("tickets.csv"))`.
 
     columns   names, or numbers from 1, of the two texts and the score: "first,second,rating" or ["1", "2", "3"]
     encoding  of the file; detected by default
     """
-    path = as_path(path)
+    with shown(progress, "reading", None) as reporter:
+        return [_read(as_path(path), columns, encoding, reporter)]
+
+
+def _read(path: Path, columns: str | Sequence[str], encoding: str | None, progress: Progress) -> PairSet:
     if not isinstance(columns, str | list | tuple):
         raise SettingsError(f"columns is {columns!r:.60}; expected three: 'text,text,score'")
     wanted = [name.strip() for name in columns.split(",")] if isinstance(columns, str) and columns else list(columns)
@@ -66,7 +74,7 @@ def pairs(
     places = _places(path, rows, names, wanted)
     first = 1 if names is None else 2  # the number of the first row of the file, a header counting as one
     body = rows if names is None else rows[1:]
-    return [_pair_set(path, body, places, len(rows[0]), first, progress)]
+    return _pair_set(path, body, places, len(rows[0]), first, progress)
 
 
 def _is_header(rows: Sequence[Sequence[str]], wanted: Sequence[str]) -> bool:

@@ -14,15 +14,17 @@ Does not read files: `sts` does.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import compress
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats
+from siamese_cbow.base.option_fields import checked_list, checked_value
 from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.words.tokenizer import Tokenizer
 
@@ -54,6 +56,8 @@ class PairSet:
 
     def __post_init__(self) -> None:
         where = self.source or self.name
+        object.__setattr__(self, "pairs", _checked_pairs(self.pairs, where))
+        object.__setattr__(self, "gold", _as_scores(self.gold, where))
         if len(self.pairs) != len(self.gold):
             raise InputError(
                 f"{where}: {len(self.pairs)} pairs but {len(self.gold)} gold scores; expected one for each"
@@ -96,9 +100,32 @@ class PairSet:
 
     def text(self, tokenizer: Tokenizer = WORDS) -> TextFacts:
         """Statistics of the text under `tokenizer`, computed once for each tokenizer."""
+        checked_value("tokenizer", tokenizer, Tokenizer)
         if tokenizer not in self._texts:
             self._texts[tokenizer] = _text_facts(self, tokenizer)
         return self._texts[tokenizer]
+
+
+def _checked_pairs(pairs: Any, where: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of two texts each: a text of two letters would pass for one."""
+    listed = checked_list(f"{where}: pairs", pairs, "pairs of texts")
+    for number, pair in enumerate(listed, start=1):
+        if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or [*map(type, pair)] != [str, str]:
+            raise InputError(f"{where}: pair {number} is {pair!r:.60}; expected two texts: ('a cat', 'a kitten')")
+    return tuple(listed)
+
+
+def _as_scores(gold: Any, where: str) -> Floats:
+    """Scores as an array, (n_pairs,): [4.2, nan] or a column of a table; None is a missing one, too."""
+    if isinstance(gold, np.ndarray) and gold.ndim == 1 and gold.dtype.kind in "fiu":
+        return gold
+    listed = checked_list(f"{where}: gold", gold, "numbers")
+    try:
+        return np.array(listed, np.float64).reshape(len(listed))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{where}: gold is {gold!r:.60}; expected one number for each pair, NaN without a score"
+        ) from None
 
 
 def counting(pair_set: PairSet, protocol: Protocol) -> Flags:

@@ -27,7 +27,7 @@ import numpy as np
 from siamese_cbow.base.disk import as_path
 from siamese_cbow.errors import InputError
 from siamese_cbow.evaluation.pair_sets import HIGHEST, LOWEST, Collection, PairSet
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 
 TUNING = (  # disclosure about our own recipe, shown with its scores on every page
     "Settings were chosen on the STS sets of 2012 and 2013; scores of 2014 and 2015 were seen along the way, so these "
@@ -54,7 +54,7 @@ WHERE = {
 }
 
 
-def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
+def sts(path: str | Path, *, progress: Progress | bool = SILENT) -> list[PairSet]:
     """Every set found at `path`: a folder that holds years, one year's folder, or an STS-Benchmark or SICK file.
 
     `sts("data/sts")` -> [PairSet(2012, "MSRpar", ...), ..., PairSet(2015, "images", ...)]
@@ -62,7 +62,11 @@ def sts(path: str | Path, *, progress: Progress = SILENT) -> list[PairSet]:
     For STS-Benchmark and SICK, a folder gives the test part; to read another part, name its file. Sets missing from a
     year are reported through `progress` and listed by `missing_sets`.
     """
-    path = as_path(path)
+    with shown(progress, "reading", None) as reporter:
+        return _sets(as_path(path), reporter)
+
+
+def _sets(path: Path, progress: Progress) -> list[PairSet]:
     if path.is_file():
         return list(_read_benchmark(path))
     if not path.is_dir():

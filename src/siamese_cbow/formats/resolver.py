@@ -25,7 +25,7 @@ from siamese_cbow.model.model import Model
 from siamese_cbow.model.storage import PRETRAINED as PACKAGED
 from siamese_cbow.model.storage import VOCABULARY, save
 from siamese_cbow.model.storage import load as load_folder
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 
 PRETRAINED = "pretrained"  # the name of the model that comes with the package
 FILES = ["*.safetensors", "*.json", "*.jsonl", "vocabulary.txt", "README.md"]  # fetched from a repository
@@ -40,7 +40,7 @@ def load(
     verify: bool = False,
     kind: str | None = None,
     keep: Container[str] | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
     revision: str | None = None,
     token: str | None = None,
     endpoint: str | None = None,
@@ -51,14 +51,32 @@ def load(
     verify    also check all vectors against their hash; only for folders of siamese-cbow
     kind      the format, instead of detecting it: "glove", "word2vec-binary", ...
     keep      read only these words of a word vector file, to save memory
-    progress  receives the progress of reading a word vector file, and remarks
+    progress  shows the progress of reading a word vector file, and remarks; True shows a bar
     revision  a branch or commit on the Hub
     token     an access token for the Hub
     endpoint  a Hub other than huggingface.co
     """
     if isinstance(name, Model):
         return name
-    path = local_path(name, progress=progress, revision=revision, token=token, endpoint=endpoint)
+    if keep is not None and (isinstance(keep, str | bytes) or not isinstance(keep, Container)):
+        raise SettingsError(f"keep is {keep!r:.60}; expected several words: {{'cat', 'dog'}}")
+    with shown(progress, "reading", None, unit="words") as reporter:
+        return _opened(name, verify, kind, keep, reporter, revision=revision, token=token, endpoint=endpoint)
+
+
+open_model = load  # its name inside the package
+
+
+def _opened(
+    name: str | os.PathLike[str] | None,
+    verify: bool,
+    kind: str | None,
+    keep: Container[str] | None,
+    progress: Progress,
+    **hub_options: str | None,
+) -> Model:
+    """The model with this name."""
+    path = local_path(name, progress=progress, **hub_options)
     # Ours: no other readers need to be imported. A stream, which also has a vocabulary, is refused below.
     if kind is None and (path / VOCABULARY).is_file() and not (path / "stream.json").is_file():
         return load_folder(path, verify=verify)
@@ -75,9 +93,6 @@ def load(
     if form.is_vector_file:
         return read_vector_file(path, progress, keep=keep)
     return form.read(path, progress)
-
-
-open_model = load  # its name inside the package
 
 
 def is_vector_file(name: str | os.PathLike[str]) -> bool:

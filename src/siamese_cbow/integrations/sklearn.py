@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from siamese_cbow.base.arrays import Vectors
+from siamese_cbow.base.option_fields import at_least_1
 from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.formats.resolver import open_model
-from siamese_cbow.model.encoding import as_list, at_least_1, check_strings
+from siamese_cbow.model.encoding import as_list, check_strings
 from siamese_cbow.model.model import Model
 
 with needs("scikit-learn", "sklearn"):

@@ -8,7 +8,7 @@
     ngram_vectors  vectors of character n-grams, from which unknown words are composed [NGramVectors, fitted]
     text_watch    warns once about text in another language or of mostly unknown words
     encoding      texts -> means of rows; the switch between the small and the bulk path
-      [Texts, as_list, at_least_1, check_strings, is_much]
+      [Texts, as_list, check_strings, is_much]
     forms         useful neighbours: one form of each word
     word_vectors  the data of a model, and queries about single words
     model         operations on whole texts; methods from all rooms [Model]

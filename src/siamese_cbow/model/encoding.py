@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors
-from siamese_cbow.errors import InputError, SettingsError, needs
+from siamese_cbow.errors import InputError, needs
 from siamese_cbow.kernels.means_reference import mean_of_rows
 from siamese_cbow.model.packed_rows import Rows, as_array, check_finite
 from siamese_cbow.model.text_watch import TextWatch
@@ -148,7 +148,7 @@ class Encoder:
         try:
             for n in _in_threads(batch, range(0, len(texts), batch_size), threads):
                 progress.advance(n)
-        except TypeError:  # raised when the texts are joined
+        except (TypeError, InputError):  # raised when the texts are joined, or by another program's tokenizer
             check_strings(texts)
             raise
         self.watch.look(texts)
@@ -253,6 +253,13 @@ def as_list(texts: Iterable[str]) -> list[str]:
     return texts if isinstance(texts, list) else list(texts)
 
 
+def as_texts(texts: Texts) -> list[str]:
+    """One text or many as a list of strings: `as_texts("the cat")` -> ["the cat"]."""
+    listed = as_list([texts] if isinstance(texts, str) else texts)
+    check_strings(listed)
+    return listed
+
+
 def check_strings(texts: list[Any]) -> None:
     """`check_strings(["a", None])` -> InputError that names position 1."""
     if set(map(type, texts)) - {str}:
@@ -273,15 +280,6 @@ def one_of(sentences: Texts | None, inputs: Texts | None) -> Texts:
         return inputs
     given = "None" if sentences is None else "both `sentences` and `inputs`"
     raise InputError(f"encode got {given}; expected a string or several strings")
-
-
-def at_least_1(name: str, value: int, highest: int | None = None) -> int:
-    """The value of an option, checked: `at_least_1("k", 3)` -> 3."""
-    is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_number or value < 1 or (highest is not None and value > highest):
-        numbers = ", 1 or more" if highest is None else f" from 1 to {highest}"
-        raise SettingsError(f"{name} is {value!r}; expected a whole number{numbers}")
-    return value
 
 
 def as_tensors(vectors: Vectors) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.model.encoding import at_least_1
+from siamese_cbow.base.option_fields import at_least_1
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.text.languages import ASSUMED
 from siamese_cbow.words.stemmers import word_stems

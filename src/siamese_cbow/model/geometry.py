@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Ids, Vectors, thread_count
+from siamese_cbow.base.option_fields import checked_list
 from siamese_cbow.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ def as_vectors(given: Any, shape: tuple[int, ...] | None = None) -> Vectors | No
 def is_vector(given: Any) -> bool:
     """Whether this is one vector, (dim,): an array or a tensor of numbers, not a text or several vectors."""
     return getattr(given, "ndim", None) == 1 and as_vectors(given) is not None
+
+
+def one_or_several(name: str, given: Any) -> list[Any]:
+    """Words or vectors as a list: `one_or_several("positive", "cat")` -> ["cat"]; nothing for None, as in gensim."""
+    if isinstance(given, str) or is_vector(given):
+        return [given]
+    return [] if given is None else checked_list(name, given, "words or vectors")
 
 
 def lengths(vectors: Vectors) -> Floats:
@@ -110,6 +118,8 @@ def nearest(
     row_lengths  (n,) from `lengths(vectors)`
     vectors [[1, 0], [0, 1], [1, 1]], target [2, 0], k 2 -> [0, 2], [1.0, 0.71]; ties are in row order
     """
+    if as_vectors(target, vectors.shape[1:]) is None:
+        raise InputError(f"the target is {target!r:.60} ({type(target).__name__}); expected a vector")
     scores = vectors @ units(target[np.newaxis])[0]
     np.divide(scores, row_lengths, out=scores, where=row_lengths > 0, casting="same_kind")
     np.clip(scores, -1.0, 1.0, out=scores)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Offsets, Vectors, thread_count
+from siamese_cbow.base.option_fields import at_least_1
 from siamese_cbow.errors import InputError, SettingsError
-from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, at_least_1, one_of
+from siamese_cbow.model.encoding import BATCH_SIZE, Encoder, Texts, as_list, as_tensors, as_texts, one_of
 from siamese_cbow.model.geometry import as_vectors, cosines, paired_cosines
 from siamese_cbow.model.packed_rows import Dtype, in_memory
 from siamese_cbow.model.text_watch import LOOK_AT, language_of
@@ -149,12 +150,12 @@ class Model(WordVectors):
     def words(self, texts: Texts) -> tuple[Ids, Offsets, UnknownWords]:
         """The same, and the unknown words that get a vector composed of their n-grams."""
         self._check_one_language()
-        return self._encoder.words(as_list([texts] if isinstance(texts, str) else texts))
+        return self._encoder.words(as_texts(texts))
 
-    def unknown_counts(self, texts: Iterable[str]) -> dict[str, int]:
+    def unknown_counts(self, texts: Texts) -> dict[str, int]:
         """Words without a vector of their own, most frequent first: ["a blorf", "blorf blip"] -> {"blorf": 2, ...}."""
         self._check_one_language()
-        counts = Counter(word for text in texts for word in self.tokenizer.words(text) if word not in self.vocabulary)
+        counts = Counter(w for text in as_texts(texts) for w in self.tokenizer.words(text) if w not in self.vocabulary)
         return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def word_or_vector(self, word: str) -> str | Vectors:
@@ -165,10 +166,10 @@ class Model(WordVectors):
         vector: Vectors = self.encode(word)
         return vector if vector.any() else word
 
-    def watch(self, texts: Iterable[str]) -> None:
+    def watch(self, texts: Texts) -> None:
         """Warns once if texts are in another language or mostly unknown words; `encode` does this itself."""
         self._check_one_language()
-        self._encoder.watch.look(list(islice(texts, LOOK_AT)))
+        self._encoder.watch.look(list(islice(texts, LOOK_AT)) if isinstance(texts, Iterator) else as_texts(texts))
 
     # charts
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Ids, Vectors, without_caches
+from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.errors import FormatError, InputError, SettingsError
 from siamese_cbow.model.geometry import blocks
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -101,6 +102,7 @@ def as_array(rows: Rows) -> Vectors:
 
 def checked_rows(vectors: Rows, vocabulary: Vocabulary) -> Rows:
     """The rows of a model, float32 ones as a read-only view, or an error that says what is wrong with them."""
+    checked_value("vocabulary", vocabulary, Vocabulary, described="a vocabulary: Vocabulary.of_words(['the', 'cat'])")
     if not isinstance(vectors, PackedRows) and (
         not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype != np.float32
     ):

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats, Vectors
-from siamese_cbow.errors import InputError, needs
+from siamese_cbow.base.option_fields import checked_list
+from siamese_cbow.errors import InputError, SettingsError, needs
 from siamese_cbow.model.geometry import pca, units
 
 LABEL = 32  # characters of a text that labels a heat map
@@ -23,7 +24,8 @@ MANY = 16  # texts; with more, the cells show no numbers
 
 def plot_words(words: Sequence[str], vector: Callable[[str], Vectors], ax: Any = None) -> Any:
     """A map of words: the two directions in which their unit vectors differ most (principal components)."""
-    if isinstance(words, str) or len(words) < 3:
+    words = checked_list("words", words, "three or more words")
+    if len(words) < 3:
         raise InputError(f"plot_words got {words!r}; expected a list of three or more words")
     vectors = np.stack([vector(word) for word in words])
     places, _ = pca(units(vectors))
@@ -39,10 +41,11 @@ def plot_similarity(
     a: Sequence[str], b: Sequence[str] | None, similarity: Callable[[list[str], list[str]], Vectors], ax: Any = None
 ) -> Any:
     """A heat map of the cosines of some texts with others, or among themselves."""
-    columns = a if b is None else b
-    if isinstance(a, str) or isinstance(columns, str) or not len(a) or not len(columns):
+    a = checked_list("a", a, "texts")
+    columns = a if b is None else checked_list("b", b, "texts")
+    if not a or not columns:
         raise InputError("plot_similarity got no texts; expected a list of one or more")
-    cosines = similarity(list(a), list(columns))
+    cosines = similarity(a, columns)
     ax = _axes(ax, (3.2 + 0.6 * len(columns), 2.4 + 0.5 * len(a)))
     drawn = ax.imshow(cosines, vmin=-1, vmax=1, cmap="RdBu_r")
     ax.set_xticks(range(len(columns)), _labels(columns), rotation=35, ha="right", rotation_mode="anchor")
@@ -76,6 +79,8 @@ def _labels(texts: Sequence[str]) -> list[str]:
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
     if ax is not None:
+        if not hasattr(ax, "scatter"):  # a figure, or an array of axes
+            raise SettingsError(f"ax is {ax!r:.60}; expected the axes to draw into, such as plt.subplots()[1]")
         return ax
     with needs("matplotlib", "plots"):
         from matplotlib import pyplot

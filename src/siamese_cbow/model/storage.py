@@ -83,6 +83,8 @@ def save(model: Model, path: str | os.PathLike[str], *, int4: bool = False, log:
     check_is_model(model)
     target = as_path(path, home=False)
     check_target(target, trains=log is not None)
+    if log is not None and not (log := as_path(log, "the log")).is_file():
+        raise InputError(f"no file {log}; expected the log of a training, or leave it out")
     words = _as_bytes(model.vocabulary)
     if isinstance(model.rows, PackedRows) and model.dtype == "int4" and not int4:
         rows, ngrams = model.rows.as_int8(), model.given_ngrams

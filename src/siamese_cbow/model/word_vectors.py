@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.base.option_fields import at_least_1, checked_value
 from siamese_cbow.errors import InputError
 from siamese_cbow.kernels.means_reference import mean_of_rows
-from siamese_cbow.model.encoding import at_least_1
-from siamese_cbow.model.geometry import Undo, as_vectors, is_vector, lengths, nearest, one_number, units
+from siamese_cbow.model.encoding import Texts, as_texts
+from siamese_cbow.model.geometry import Undo, as_vectors, lengths, nearest, one_number, one_or_several, units
 from siamese_cbow.model.info import ModelInfo
 from siamese_cbow.model.packed_rows import Dtype, PackedRows, Rows, as_array, checked_rows
 from siamese_cbow.model.text_watch import not_a_word, remark_on
@@ -62,6 +63,7 @@ class WordVectors:
         undo: Undo | None = None,
         ngrams: NGramVectors | None = None,
     ) -> None:
+        checked_value("tokenizer", tokenizer, Tokenizer, optional=True)
         checked = ModelInfo.of(info or {})
         self.__dict__.update(  # a frozen dataclass refuses assignments
             vocabulary=vocabulary,
@@ -207,9 +209,7 @@ class WordVectors:
         all_forms  include rare words and all forms of a word (cats, kittens), not one frequent form per stem
         """
         topn = one_number(topn, k, names=("topn", "k"))
-        plus, minus = (
-            [words] if isinstance(words, str) or is_vector(words) else list(words) for words in (positive, negative)
-        )
+        plus, minus = one_or_several("positive", positive), one_or_several("negative", negative)
         if not plus and not minus:
             raise InputError("most_similar got no words; expected at least one, positive or negative")
         words: list[Any] = plus + minus
@@ -266,6 +266,8 @@ class WordVectors:
         `model.with_fallback("prefix").counts_as("playfully")` -> "play"
         """
         self._check_one_language()
+        if not isinstance(word, str):
+            raise InputError(not_a_word(word, self.vocabulary, self.tokenizer))
         known = finder(self.vocabulary, self.fallback, few=True)(word)
         return None if known is None else self.vocabulary.words[known]
 
@@ -295,6 +297,6 @@ class WordVectors:
         self._check_one_language()
         return [word for word in dict.fromkeys(self.tokenizer.words(text)) if word not in self.vocabulary]
 
-    def remark_on(self, texts: Sequence[str]) -> str:
+    def remark_on(self, texts: Texts) -> str:
         """The warning about these texts: "41% of the words are not ...: the text looks German ...", or ""."""
-        return remark_on(texts, self.vocabulary, self.tokenizer, self.info.language)
+        return remark_on(as_texts(texts), self.vocabulary, self.tokenizer, self.info.language)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from siamese_cbow.base.arrays import thread_count
+from siamese_cbow.base.disk import as_path
 from siamese_cbow.base.files import one_writer
 from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.errors import InputError, SettingsError, needs
@@ -85,9 +86,10 @@ def reproduce(
     if restart and finished_only:
         raise SettingsError("restart discards finished work, and finished_only reports it; give one of the two")
     parts = checked_parts(only)
-    job = _job(stream, sets, Path(output), quick, threads, seed, tasks, skip_thought_hours)
-    with one_writer(Path(output)):
-        check_report(Path(output))  # before any work
+    folder = as_path(output, "output", home=False)
+    job = _job(stream, sets, folder, quick, threads, seed, tasks, skip_thought_hours)
+    with one_writer(folder):
+        check_report(folder)  # before any work
         cache = Cache(job.folder, progress=progress)
         if restart:
             cache.clear()
@@ -99,10 +101,10 @@ def reproduce(
             )
         beside = job.tasks.beside if job.tasks is not None and "tasks" in parts else ()
         report = build_report(View(results, sets, parts, beside), job, name)
-        if is_written(report, Path(output)):
+        if is_written(report, folder):
             progress.say(f"{output} is up to date: nothing has changed since it was written")
         else:
-            write_report(report, Path(output))
+            write_report(report, folder)
     return report
 
 
@@ -150,6 +152,8 @@ def _job(
 ) -> Job:
     thread_count(threads)  # wrong arguments are errors before any work
     checked_value("stream", stream, Stream)
+    checked_value("seed", seed, int, at_least=0)
+    checked_value("tasks", tasks, Tasks, optional=True, described="tasks: read_tasks(folder)")
     if not isinstance(sets, list | tuple) or not all(isinstance(each, PairSet) for each in sets):
         raise InputError(f"sets is {sets!r:.60}; expected a list of pair sets, such as sts(folder)")
     if not sets:

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Vectors
-from siamese_cbow.base.option_fields import checked_value
+from siamese_cbow.base.option_fields import at_least_1, checked_value
 from siamese_cbow.errors import InputError, needs
 from siamese_cbow.formats.resolver import open_model
-from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.model.geometry import units
 from siamese_cbow.model.model import Model
 from siamese_cbow.progress import SILENT, Progress, shown
@@ -77,6 +76,7 @@ def clusters(
     model = open_model(model)
     k_means = _k_means()  # before reading any text, in case it is not installed
     checked_value("seed", seed, int, at_least=0)
+    checked_value("assigned", assigned, Callable, optional=True, described="a function of rows and their groups")
     with (
         shown(progress, "reading", None, unit="B") as reporter,
         _readable_again(inputs, text, reporter) as reader,

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Floats, Vectors
+from siamese_cbow.base.option_fields import at_least_1
 from siamese_cbow.errors import SettingsError
-from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.retrieval.fitting import TINY, Fit, QueryDirection, steadied
 
 Mode: TypeAlias = Literal["hybrid", "exact", "meaning"]

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors, thread_count
-from siamese_cbow.base.option_fields import checked_value
+from siamese_cbow.base.option_fields import at_least_1, checked_value
 from siamese_cbow.errors import InputError
 from siamese_cbow.formats.resolver import open_model
 from siamese_cbow.model.model import Model
@@ -170,6 +170,8 @@ def recall(index: _Searchable, n_queries: int, k: int, seed: int) -> dict[str, A
 
     Empty if no row has a word with a vector, because queries are made from rows.
     """
+    n_queries, k = at_least_1("n_queries", n_queries), at_least_1("k", k)
+    checked_value("seed", seed, int, at_least=0)
     kept = KeptText()
     for rows in index.blocks():
         kept.append(rows)

@@ -31,7 +31,7 @@ from siamese_cbow.retrieval.fitting import FIT_FILES, Coding
 from siamese_cbow.retrieval.manifest import FIT_PREFIX, NAME, PREFIX, FileEntry, Manifest, fingerprint, fit_of
 from siamese_cbow.retrieval.segment import Segment, SegmentWriter, description, how_to_rebuild
 from siamese_cbow.text.languages import AUTO
-from siamese_cbow.text.records import TextSettings
+from siamese_cbow.text.records import TextSettings, text_settings
 from siamese_cbow.text.row_reader import RowReader
 
 A_DAY = 86_400
@@ -66,6 +66,7 @@ def update(
     model_folder  stored as the place to look for the model when the index is opened without one
     """
     check_target(folder)
+    text = None if text is None else text_settings(text)
     with one_writer(folder) as is_alone:
         try:
             return _update(

@@ -96,7 +96,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("min_count", "max_words", "max_distinct"):
-            checked_value(name, getattr(self, name), int, optional=name != "max_distinct", at_least=1)
+            value = checked_value(name, getattr(self, name), int, optional=name != "max_distinct", at_least=1)
+            object.__setattr__(self, name, value)  # a number of NumPy as Python's, which the file can hold
         prefixes = tuple(f"{language}:" for language in self.text.languages)
         for word in self.vocabulary.words if self.vocabulary and prefixes else ():
             if not word.startswith(prefixes):

@@ -27,6 +27,7 @@ import numpy as np
 from siamese_cbow.base.arrays import Ids, Offsets, check_ids, check_offsets, mapped_array
 from siamese_cbow.base.disk import as_path, file_text, what_reads
 from siamese_cbow.base.notebook import card
+from siamese_cbow.base.option_fields import at_least_1, checked_list, checked_value
 from siamese_cbow.errors import FormatError, InputError, SettingsError, counted
 from siamese_cbow.words.tokenizer import Tokenizer
 from siamese_cbow.words.vocabulary import Vocabulary
@@ -103,8 +104,17 @@ class Stream:
 
         `Stream.of_words([[["a", "b"], ["a"]]]).ids` -> [0, 1, 0]
         """
-        listed = [[list(sentence) for sentence in document] for document in documents]
-        counts = Counter(chain.from_iterable(chain.from_iterable(listed)))
+        listed = [
+            [
+                checked_list(f"sentence {j} of document {i}", sentence, "words")
+                for j, sentence in enumerate(checked_list(f"document {i}", document, "sentences"))
+            ]
+            for i, document in enumerate(checked_list("documents", documents, "documents"))
+        ]
+        words = list(chain.from_iterable(chain.from_iterable(listed)))
+        for word in words if {*map(type, words)} - {str} else ():
+            checked_value("a word", word, str)
+        counts = Counter(words)
         vocabulary = Vocabulary.of_counts(counts, min_count=min_count)
         index = vocabulary.index
         known = [[[index[word] for word in sentence if word in index] for sentence in document] for document in listed]
@@ -125,6 +135,7 @@ class Stream:
 
         Documents of 49 and 51 sentences, 2 parts -> sentences 0 to 49, 49 to 100
         """
+        n = at_least_1("n", n)
         ideal = np.linspace(0, self.n_sentences, n + 1)[1:-1]
         after = np.searchsorted(self.documents, ideal)
         near = np.stack([self.documents[np.maximum(after - 1, 0)], self.documents[after]])
@@ -139,6 +150,7 @@ class Stream:
 
         Two documents of 3 sentences each, `part(range(2, 6))` -> documents of 1 and 3
         """
+        checked_value("chosen", chosen, range)
         if len(chosen) == self.n_sentences:
             return self
         offsets = self.sentences[chosen.start : chosen.stop + 1]
@@ -157,8 +169,7 @@ class Stream:
         parts of one sentence, so that training learns from nearby words, as word2vec does, rather than from the topic
         of a passage.
         """
-        if n_words < 1:
-            raise SettingsError(f"pieces of {n_words} words; expected 1 or more")
+        n_words = at_least_1("n_words", n_words)
         lengths = np.diff(self.sentences)
         n_pieces = np.maximum(1, np.rint(lengths / n_words).astype(np.int64))  # of each sentence
         first = np.concatenate([[0], np.cumsum(n_pieces)])  # (n_sentences + 1,): the first piece of each
@@ -188,6 +199,9 @@ class Stream:
         part        (2, 5): only the third of five parts, and only that part is read
         """
         folder = as_path(path, "the stream")
+        checked_value("vocabulary", vocabulary, Vocabulary, optional=True)
+        if not isinstance(part, tuple | list) or len(part) != 2 or not all(isinstance(n, int) for n in part):
+            raise SettingsError(f"part is {part!r:.60}; expected two numbers: (2, 5) is the third of five parts")
         about = read_about(folder)
         lengths = about["lengths"]
         arrays = {

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from siamese_cbow.errors import InputError
+from siamese_cbow.errors import InputError, listed
 from siamese_cbow.text.chunks import BOM, Overlong, Unit, line_chunks, unit_end
 from siamese_cbow.text.encodings import UTF8, Decoder, Decoding
 from siamese_cbow.text.inputs import ITERABLE, Inputs, item_batches
@@ -91,6 +91,9 @@ class Corpus:
 
     def layout_of(self, source: str | Path) -> AnyLayout:
         """The layout of a source; known once its blocks have been read."""
+        if str(source) not in self.layouts:
+            known = listed(list(self.layouts)) or "none yet: read its blocks first"
+            raise InputError(f"no layout of {str(source)[:60]!r}; expected a source that was read ({known})")
         return self.layouts[str(source)]
 
     def blocks(self) -> Iterator[RawBlock]:

@@ -41,6 +41,11 @@ class Texts:
 
     texts: Iterable[str | Iterable[str]]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.texts, str | Path) or not hasattr(self.texts, "__iter__"):
+            what = "a single string" if isinstance(self.texts, str) else type(self.texts).__name__
+            raise InputError(f"Texts({self.texts!r:.40}) got {what}; expected an iterable of strings: Texts([...])")
+
     def __iter__(self) -> Iterator[str | Iterable[str]]:
         return iter(self.texts)
 
@@ -99,8 +104,6 @@ class Inputs:
 def _items(inputs: Any) -> Iterable[Any] | None:
     """The given iterable of texts, or None if names of files were given."""
     items: Iterable[Any] = inputs.texts if isinstance(inputs, Texts) else inputs
-    if isinstance(inputs, Texts) and isinstance(items, str):
-        raise InputError(f"Texts({items[:40]!r}) got a single string; expected an iterable of strings: Texts([...])")
     if isinstance(items, str | Path):
         return None
     if isinstance(inputs, list | tuple) and all(isinstance(item, str | Path) for item in inputs):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from siamese_cbow.base.arrays import Bytes, Vectors, thread_count
+from siamese_cbow.base.option_fields import checked_list
 from siamese_cbow.errors import SettingsError, counted
 from siamese_cbow.kernels.batch.batch_records import Objective
 from siamese_cbow.kernels.tables import OBJECTIVES, SCORES
@@ -140,6 +141,15 @@ class Callback:
 
     def on_end(self, run: Run) -> None:
         """Called after the last epoch."""
+
+
+def checked_callbacks(callbacks: Any) -> Sequence[Callback]:
+    """Raises an error unless these are objects like `Callback`: before any work, as they are called much later."""
+    for each in (several := checked_list("callbacks", callbacks, "callbacks, such as [Curve()]")):
+        if isinstance(each, type) or not all(hasattr(each, name) for name in dir(Callback) if name[0] != "_"):
+            made = f"{each.__name__}()" if isinstance(each, type) else "one of a class derived from Callback"
+            raise SettingsError(f"a callback is {each!r:.60}; expected an object: {made}")
+    return several
 
 
 def train(

@@ -32,7 +32,7 @@ from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.mix import Mix
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints, TrainingLog
-from siamese_cbow.training.loop import Callback, Run, train
+from siamese_cbow.training.loop import Callback, Run, checked_callbacks, train
 from siamese_cbow.training.optimizers import learning_rates
 from siamese_cbow.training.plan import Plan, fitted_to, plan_of, remarks_on_fit
 from siamese_cbow.training.recipe import Recipe, Saving
@@ -63,7 +63,7 @@ def train_into(
 
     restart  discard the model or the unfinished run in `output` and start over
     """
-    mix = Mix.of(streams)
+    mix, callbacks = Mix.of(streams), checked_callbacks(callbacks)
     given, recipe = recipe, fitted_to(recipe, mix)
     for remark in remarks_on_fit(given, recipe, mix):
         progress.say(remark)

@@ -77,9 +77,10 @@ class SiameseCBOW(Recipe):
         preparing  options of `prepare`, if the source is text: `min_count=10`, `text=TextSettings(language="de")`
         """
         from siamese_cbow.training.ahead import compiled_ahead
-        from siamese_cbow.training.loop import train
+        from siamese_cbow.training.loop import checked_callbacks, train
         from siamese_cbow.training.plan import plan_of, remarks_on_fit
 
+        callbacks = checked_callbacks(callbacks)
         with compiled_ahead(self) as kernels:
             mix = mix_of(source, threads=threads, progress=progress, **preparing)
             plan = plan_of(self, mix)

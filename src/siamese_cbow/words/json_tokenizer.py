@@ -21,7 +21,7 @@ import numpy as np
 
 from siamese_cbow.base.arrays import Ids, Offsets
 from siamese_cbow.errors import InputError, needs
-from siamese_cbow.words.tokenizer import Tokenizer, every_tokenizer
+from siamese_cbow.words.tokenizer import Tokenizer, every_tokenizer, not_a_text
 from siamese_cbow.words.unknown_words import LookedUp, UnknownWords, no_unknown_words
 
 KIND = "json"  # in the settings of a saved model: the tokenizer is the file beside it
@@ -80,6 +80,10 @@ class JsonTokenizer(Tokenizer):
 
     def encoded(self, texts: Iterable[str]) -> list[Sequence[int]]:
         """The ids that the library gives the tokens of each text."""
+        texts = list(texts)
+        for text in texts:
+            if not isinstance(text, str):
+                raise not_a_text(text)
         # Lone surrogates, which UTF-8 can't hold, become spaces, as in our own tokenizers.
         valid = [text if text.isascii() else re.sub("[\ud800-\udfff]", " ", text) for text in texts]
         try:

@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from siamese_cbow.errors import SettingsError
+from siamese_cbow.base.option_fields import checked_list, checked_value
+from siamese_cbow.errors import InputError, SettingsError
 from siamese_cbow.text.languages import DOTLESS, ELISIONS
 from siamese_cbow.words import characters, patterns
 
@@ -100,6 +101,8 @@ class Tokenizer:
         Rule 2: é as one character (NFC); without soft hyphens, joiners and other invisible characters; İ as i,
         and Turkish I as ı; spaces for the https:// of addresses.
         """
+        if not isinstance(text, str):
+            raise not_a_text(text)
         if self.rule == 1:
             return text
         if not text.isascii():
@@ -122,6 +125,7 @@ class Tokenizer:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Tokenizer:
         """The tokenizer that has these settings; the opposite of `settings`. Without a rule, rule 1."""
+        checked_value("settings", settings, Mapping, described="a table, as `settings` gives it")
         try:
             return cls(**{"rule": 1, **settings})
         except TypeError as error:
@@ -139,6 +143,7 @@ class Tokenizer:
 
     def to_json(self, words: Sequence[str]) -> str:
         """The same tokenizer for the `tokenizers` library: word i has id i, and every other word id `len(words)`."""
+        words = checked_list("words", words, "words")
         vocabulary = dict(zip(words, range(len(words)), strict=True))
         # No text yields a token with spaces, so it never collides with a word.
         unknown = UNKNOWN if UNKNOWN not in vocabulary else "[UNKNOWN WORD]"
@@ -194,6 +199,11 @@ def every_tokenizer() -> Iterator[Tokenizer]:
         if rule > 1 or not language:
             for kind, lowercase, punctuation in itertools.product(get_args(Kind), either, either):
                 yield Tokenizer(kind, lowercase, punctuation, rule, language)
+
+
+def not_a_text(text: Any) -> InputError:
+    """The error for what no tokenizer can split: "the text is 5 (int); expected a string"."""
+    return InputError(f"the text is {text!r:.60} ({type(text).__name__}); expected a string")
 
 
 def _advice(rule: int) -> str:

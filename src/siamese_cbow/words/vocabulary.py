@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from siamese_cbow.base.arrays import Counts, without_caches
 from siamese_cbow.base.disk import as_path
+from siamese_cbow.base.option_fields import checked_list, checked_value
 from siamese_cbow.errors import FormatError, InputError
 
 # Letters of words with the same prefix, see `unknown_words`.
@@ -52,10 +53,15 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         for name in ("words", "counts"):
-            if not hasattr(value := getattr(self, name), "__len__"):
+            if not hasattr(value := getattr(self, name), "__len__") or isinstance(value, str | bytes | Mapping):
                 raise InputError(f"{name} is {value!r:.60} ({type(value).__name__}); expected a list")
         if len(self.words) != len(self.counts):
             raise InputError(f"{len(self.words):,} words but {len(self.counts):,} counts; expected one count per word")
+        counts: Any = self.counts
+        if not isinstance(counts, np.ndarray):
+            object.__setattr__(self, "counts", np.array(counts))
+        if self.counts.dtype.kind not in "iu" and len(self.counts):
+            raise InputError(f"counts are {self.counts.dtype}; expected whole numbers: np.array(counts, np.int64)")
         self.check_words()
 
     def check_words(self) -> None:
@@ -115,6 +121,11 @@ class Vocabulary:
         """`Vocabulary.of_counts({"sat": 2, "the": 3, "cat": 2}).words` -> ["the", "cat", "sat"]."""
         if not isinstance(counts, Mapping):
             raise InputError(f"counts is {counts!r:.60} ({type(counts).__name__}); expected a table: {{'the': 3}}")
+        checked_value("min_count", min_count, int, at_least=0)
+        checked_value("max_words", max_words, int, optional=True, at_least=0)
+        for word, n in counts.items():
+            if not isinstance(word, str) or not isinstance(n, int | np.integer):
+                raise InputError(f"counts has {word!r:.60}: {n!r:.60}; expected words with their counts: {{'the': 3}}")
         frequent = [(word, n) for word, n in counts.items() if n >= min_count]
         frequent.sort(key=lambda pair: (-pair[1], pair[0].encode("utf-8", "surrogatepass")))
         frequent = frequent[:max_words]
@@ -123,14 +134,13 @@ class Vocabulary:
     @classmethod
     def of_words(cls, words: Iterable[str]) -> Vocabulary:
         """Words in their own order, for vectors that came without counts: every count is 0."""
-        if not isinstance(words, Iterable):
-            raise InputError(f"words is {words!r:.60} ({type(words).__name__}); expected a list")
-        listed = list(words)
+        listed = checked_list("words", words, "words")
         return cls(listed, np.zeros(len(listed), np.int64))
 
     @classmethod
     def joint(cls, parts: Mapping[str, Vocabulary]) -> Vocabulary:
         """The words of several languages: {"en": <house>, "de": <haus>} -> en:house de:haus."""
+        checked_value("parts", parts, Mapping, described="a vocabulary for each language: {'en': ..., 'de': ...}")
         words = [f"{language}:{word}" for language, part in parts.items() for word in part.words]
         return cls(words, np.concatenate([part.counts for part in parts.values()]), tuple(parts))
 
@@ -142,12 +152,14 @@ class Vocabulary:
 
     def frequent(self, n: int) -> dict[str, int]:
         """The first n words of each language, with their counts."""
+        checked_value("n", n, int, at_least=0)
         parts = [self.of_language(language)[1][:n] for language in self.languages] or [np.arange(len(self))[:n]]
         return {self.words[i]: int(self.counts[i]) for i in np.concatenate(parts).tolist()}
 
     @classmethod
     def read(cls, path: Path | str, *, languages: Sequence[str] = ()) -> Vocabulary:
         """Reads a file of `count word` lines; the order of the lines is the order of the ids."""
+        languages = checked_list("languages", languages, "languages")
         try:
             text = as_path(path, "the vocabulary").read_bytes().decode()
         except (FileNotFoundError, IsADirectoryError):
@@ -179,7 +191,7 @@ class Vocabulary:
         """Writes the file that `read` reads."""
         from siamese_cbow.base.files import atomic_file  # readers don't need it
 
-        with atomic_file(Path(path)) as file:
+        with atomic_file(as_path(path, "the vocabulary", home=False)) as file:
             file.write_text(self.to_text(), encoding="utf-8", newline="\n")
 
 

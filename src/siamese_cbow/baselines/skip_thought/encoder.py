@@ -23,10 +23,11 @@ from safetensors import SafetensorError
 
 from siamese_cbow.base.arrays import Vectors, thread_count
 from siamese_cbow.base.files import atomic_folder
+from siamese_cbow.base.option_fields import at_least_1
 from siamese_cbow.baselines.skip_thought.examples import Rows, pack
 from siamese_cbow.baselines.skip_thought.parts import WEIGHTS, Part, read_parts, write_parts
 from siamese_cbow.errors import FormatError, InputError, needs
-from siamese_cbow.model.encoding import Texts, as_list, at_least_1, check_strings
+from siamese_cbow.model.encoding import Texts, as_list, check_strings
 from siamese_cbow.model.folder_format import ANEW, CONFIG, FolderFormat
 from siamese_cbow.progress import shown
 from siamese_cbow.words.tokenizer import Tokenizer

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from siamese_cbow.base.arrays import Vectors, thread_count
-from siamese_cbow.base.option_fields import check_options, option
+from siamese_cbow.base.option_fields import at_least_1, check_options, option
 from siamese_cbow.baselines.skip_thought.encoder import SkipThoughtEncoder
 from siamese_cbow.baselines.skip_thought.examples import Batch, Examples
 from siamese_cbow.baselines.skip_thought.parts import Part
 from siamese_cbow.baselines.skip_thought.published import PARTS, expand
 from siamese_cbow.errors import InputError, SettingsError, needs
-from siamese_cbow.model.encoding import at_least_1
 from siamese_cbow.progress import SILENT, Progress
 from siamese_cbow.stream.stream import Stream
 from siamese_cbow.training.checkpoint import Checkpoint, Checkpoints
