@@ -283,11 +283,8 @@ class WordVectors:
 
         `model.made_of("covid")` -> 'built from its letters; near "cowed", "covets", "covet"'
         """
-        known = self.counts_as(word)
-        if known is not None:
-            return known
-        if self.fallback != "ngrams":
-            return "nothing"
+        if (known := self.counts_as(word)) is not None or self.fallback != "ngrams":
+            return known or "nothing"
         near = self.nearest_words(self.ngrams.row(word), k, set())
         listed = ", ".join(f'"{other}"' for other, cosine in near if cosine >= NEAR)
         return f"built from its letters; near {listed}" if listed else "built from its letters; no known word is near"

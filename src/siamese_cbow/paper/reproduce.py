@@ -125,10 +125,8 @@ def build_report(view: View, job: Job, name: str) -> Report:
     """The report on finished work."""
     sections: list[Section] = [SECTIONS[part](view) for part in SECTIONS if part in view.parts]
     if view.results.left_out:
-        sections = [
-            section if section.tables or section.figures else replace(section, paragraphs=NOT_MADE)
-            for section in sections
-        ]
+        empty = [not (section.tables or section.figures) for section in sections]
+        sections = [replace(s, paragraphs=NOT_MADE) if e else s for s, e in zip(sections, empty, strict=True)]
     if view.results.systems or view.results.unavailable:
         sections.append(system_tables.systems(view))
     return Report(

@@ -6,9 +6,8 @@
 
 On disk it is a folder of `.npy` files that are memory-mapped, so a stream may be larger than memory. Opening it scans
 the arrays once, because kernels trust them: every id must be in the vocabulary, and offsets must rise. (A billion
-tokens in 50 million sentences take half a second if the files are in memory, or else as long as reading 4.4 GB.)
-Sentences are adjacent if they follow each other in one document; in a stream of groups (phrase pairs), all members
-of a document are paraphrases of one another.
+tokens take half a second if the files are in memory, or else as long as reading 4.4 GB.) Sentences are adjacent if they
+follow each other in one document; in a stream of groups, all members of a document are paraphrases of one another.
 """
 
 from __future__ import annotations
@@ -118,8 +117,7 @@ class Stream:
         vocabulary = Vocabulary.of_counts(counts, min_count=min_count)
         index = vocabulary.index
         known = [[[index[word] for word in sentence if word in index] for sentence in document] for document in listed]
-        known = [[sentence for sentence in document if sentence] for document in known]
-        known = [document for document in known if document]
+        known = [kept for document in known if (kept := [sentence for sentence in document if sentence])]
         flat = list(chain.from_iterable(known))
         ids = np.fromiter(chain.from_iterable(flat), np.int32)
         sentences = np.fromiter(accumulate(map(len, flat), initial=0), np.int64)
@@ -165,18 +163,16 @@ class Stream:
     def in_pieces(self, n_words: int) -> Stream:
         """The same text in pieces of about this many words, each a sentence of the new stream; ids stay on disk.
 
-        A sentence of 7 words and one of 2, `in_pieces(3)` -> pieces of 3, 4 and 2 words. Neighbours are then mostly
-        parts of one sentence, so that training learns from nearby words, as word2vec does, rather than from the topic
-        of a passage.
+        A sentence of 7 words and one of 2, `in_pieces(3)` -> pieces of 3, 4 and 2 words. Neighbours are mostly parts of
+        one sentence, so that training learns from nearby words, as word2vec does, and less from topics.
         """
         n_words = at_least_1("n_words", n_words)
         lengths = np.diff(self.sentences)
         n_pieces = np.maximum(1, np.rint(lengths / n_words).astype(np.int64))  # of each sentence
         first = np.concatenate([[0], np.cumsum(n_pieces)])  # (n_sentences + 1,): the first piece of each
         place = np.arange(first[-1]) - np.repeat(first[:-1], n_pieces)  # of a piece in its sentence
-        starts = np.repeat(self.sentences[:-1], n_pieces) + place * np.repeat(lengths, n_pieces) // np.repeat(
-            n_pieces, n_pieces
-        )
+        inside = place * np.repeat(lengths, n_pieces) // np.repeat(n_pieces, n_pieces)
+        starts = np.repeat(self.sentences[:-1], n_pieces) + inside
         sentences, documents = np.append(starts, self.sentences[-1]), first[self.documents]
         for array in (sentences, documents):
             array.setflags(write=self.sentences.flags.writeable)  # kernels are compiled for memory-mapped arrays
