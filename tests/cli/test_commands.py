@@ -77,7 +77,10 @@ def test_a_mistake_ends_with_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("similarity one", "got 1 text; expected two texts, or --file FILE alone"),
         ("similarity one two --file a.txt", "got 2 texts and --file; expected two texts, or --file FILE alone"),
-        ("train a.txt -o m --recipe fast", "there is no recipe fast; expected contrastive, paper, paper-program, or a"),
+        (
+            "train a.txt -o m --recipe fast",
+            "there is no recipe fast; expected contrastive, paper, paper-program, or the path of a TOML file",
+        ),
         ("train a.txt -o m --dim 0", "dim is 0; expected a whole number from 1 to 65536"),
         ("index -o ix", "got no files, and ix is not an index yet; expected FILES to index"),
         (

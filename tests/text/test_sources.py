@@ -203,7 +203,7 @@ def test_a_damaged_file_is_reported_as_damaged(tmp_path: Path, ending: str) -> N
 
 @pytest.mark.parametrize("ending", COMPRESS)
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"plain text", "starts with b'plai'"), (b"", "is empty"), (b"\x1f\x8b", "a.txt")]
+    ("content", "message"), [(b"plain text", "starts with 'plai'"), (b"", "is empty"), (b"\x1f\x8b", "a.txt")]
 )
 def test_a_file_with_the_wrong_ending(tmp_path: Path, ending: str, content: bytes, message: str) -> None:
     file = tmp_path / f"a.txt{ending}"

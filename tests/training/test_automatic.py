@@ -236,7 +236,7 @@ def test_going_on_with_a_model(stream: Stream, capsys: pytest.CaptureFixture[str
     )
     assert "epochs: " not in error, "once through the text"
     assert LITTLE not in error
-    assert "learning rate" not in said(capsys, *dry, "--learning-rate", "0.3")
+    assert "learning rate: " not in said(capsys, *dry, "--learning-rate", "0.3"), "none is chosen"
 
 
 def test_a_file_of_vectors_takes_the_rate_of_a_new_model(stream: Stream) -> None:

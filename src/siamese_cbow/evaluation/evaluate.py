@@ -70,7 +70,11 @@ def evaluate(
 
     `evaluate(model, sts("data/sts")).mean_pearson` -> 0.71
 
-    adapt  first fit the system to the text of each set ("set", "held-out"). Never compare such scores with plain ones
+    protocol  "official": only pairs with a gold score; "paper": pairs without one score 0, as in the paper
+    name      of the system, for tables
+    adapt     first adapt the system to the text of each set ("set") or to the other nine tenths of it ("held-out").
+              Never compare such scores with plain ones
+    seed      for the resampling of `bootstrap` and the parts of "held-out"
     """
     if adapt not in tuple(ADAPTED):
         raise SettingsError(f"adapt is {adapt!r}; expected one of {', '.join(ADAPTED)}")

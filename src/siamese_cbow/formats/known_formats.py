@@ -94,6 +94,8 @@ class Look:
     def is_ours(self) -> bool:
         """Whether siamese-cbow wrote it. A copy by model2vec has our config, too, but no vocabulary.txt, and its files
         differ in size."""
+        if "stream.json" in self.names:  # a stream has a vocabulary, too
+            return False
         if VOCABULARY in self.names or self.config.get("format") != FORMAT.name:
             return VOCABULARY in self.names
         files = self.config["files"] if isinstance(self.config.get("files"), dict) else {}

@@ -73,7 +73,9 @@ class SiameseCBOW(Recipe):
                    names of stream folders, or of files or folders of text; texts, each its own document
                    (`["One text.", "Another."]`, a generator); lists of sentences, one list per document;
                    `Texts([...])`, whose strings are consecutive lines
+        threads    by default all cores
         progress   True shows a bar, in a terminal or a notebook
+        callbacks  called during training, see `Callback`
         preparing  options of `prepare`, if the source is text: `min_count=10`, `text=TextSettings(language="de")`
         """
         from siamese_cbow.training.ahead import compiled_ahead
