@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from packaging_world import built
+from packaging_world import ROOT, built, install
 
-ROOT = Path(__file__).parents[1]
 TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "readme_session.py"))
 
 
@@ -40,8 +39,3 @@ def wheel_of_the_sdist(folder: Path) -> Path:
     subprocess.run(command, cwd=folder, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
-
-
-def install(programs: Path, what: str) -> None:
-    constraints = ("--constraint", ROOT / "constraints.txt")
-    subprocess.run([programs / "pip", "install", "--quiet", *constraints, what], check=True)

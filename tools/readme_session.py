@@ -31,10 +31,11 @@ def page(programs: Path = Path(sys.executable).parent, install: Callable[[str], 
     """
     with tempfile.TemporaryDirectory() as folder:
         text = TARGET.read_text("utf-8")
-        return SESSION.sub(lambda block: _session(block[1], Path(folder), programs, install), text)
+        return SESSION.sub(lambda block: session(block[1], Path(folder), programs, install), text)
 
 
-def _session(block: str, folder: Path, programs: Path, install: Callable[[str], object]) -> str:
+def session(block: str, folder: Path, programs: Path, install: Callable[[str], object]) -> str:
+    """One block with the output that its commands have now."""
     shown = []
     for command in (line for line in block.splitlines() if line.startswith("$ ")):
         to_run = SETUP.sub("", command[2:])
