@@ -53,6 +53,10 @@ def train(**options: Any) -> Any:
     return recipe.train(stream(), **{"threads": 1, **options})
 
 
+def reproduce(**options: Any) -> Any:
+    return sc.reproduce(stream(), [evaluated()], "report", finished_only=True, **options)
+
+
 def check_index(**options: Any) -> Any:
     return sc.Index.update("index", "notes.txt", model=model(), threads=1).check(**{"n_queries": 1, **options})
 
@@ -144,8 +148,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Index.update(text)": lambda value: sc.Index.update("index", "notes.txt", model=model(), text=value),
     **{f"Index.check({name})": with_option(check_index, name) for name in ("n_queries", "k", "seed")},
     "reproduce(output)": lambda value: sc.reproduce(stream(), [evaluated()], value),
-    "reproduce(seed)": lambda value: sc.reproduce(stream(), [evaluated()], "report", seed=value, finished_only=True),
-    "reproduce(tasks)": lambda value: sc.reproduce(stream(), [evaluated()], "report", tasks=value, finished_only=True),
+    **{f"reproduce({name})": with_option(reproduce, name)
+       for name in ("seed", "tasks", "skip_thought_hours", "progress", "only")},
     "most_similar": lambda value: model().most_similar(value),
     "most_similar(negative)": lambda value: model().most_similar("cat", value),
     "neighbours": lambda value: model().neighbours(value),

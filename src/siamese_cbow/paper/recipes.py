@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from siamese_cbow.base.option_fields import checked_value
 from siamese_cbow.baselines.fastsent import FastSent
 from siamese_cbow.baselines.random_vectors import RandomVectors
 from siamese_cbow.baselines.skip_thought import SkipThought
@@ -200,6 +201,7 @@ def with_skip_thought(scale: Scale, hours: float | None) -> Scale:
     """The scale with skip-thought trained for about `hours` hours on two cores."""
     if hours is None:
         return scale
+    checked_value("skip_thought_hours", hours, float, above=0)
     per_second = SKIP_THOUGHT_SPEED * (300 / scale.skip_thought["dim"]) ** 2
     longer = {"max_tokens": round(hours * 3600 * per_second), "epochs": MANY_EPOCHS}
     return replace(scale, skip_thought={**scale.skip_thought, **longer})

@@ -30,7 +30,7 @@ from siamese_cbow.paper.view import View
 from siamese_cbow.paper.work_pieces import Job, code_of, fingerprint
 from siamese_cbow.paper.work_plan import Cache, checked_parts, plan_fingerprint, planned_work, run_plan
 from siamese_cbow.paper.writing import COMMAND, TEMPLATES, check_report, is_written, write_report
-from siamese_cbow.progress import SILENT, Progress
+from siamese_cbow.progress import SILENT, Progress, shown
 from siamese_cbow.stream.stream import Stream
 
 SECTIONS = {
@@ -62,7 +62,7 @@ def reproduce(
     finished_only: bool = False,
     tasks: Tasks | None = None,
     skip_thought_hours: float | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> Report:
     """Train every system on the stream and write the report; reuse finished work.
 
@@ -75,7 +75,7 @@ def reproduce(
     finished_only  train nothing; report what is finished and list what is missing
     tasks     tasks beyond similarity, from `read_tasks`
     skip_thought_hours  roughly how long skip-thought trains; the default of a few minutes is too short for it
-    progress  advances to `reproduction_work`
+    progress  advances to `reproduction_work`; True shows a bar
     """
     with needs("matplotlib", "report"):
         import matplotlib  # noqa: F401 (here and below: fail before any work is done)
@@ -88,12 +88,13 @@ def reproduce(
     parts = checked_parts(only)
     folder = as_path(output, "output", home=False)
     job = _job(stream, sets, folder, quick, threads, seed, tasks, skip_thought_hours)
-    with one_writer(folder):
+    total = planned_work(parts, job) if progress is True else None
+    with shown(progress, "reproduce", total) as reporter, one_writer(folder):
         check_report(folder)  # before any work
-        cache = Cache(job.folder, progress=progress)
+        cache = Cache(job.folder, progress=reporter)
         if restart:
             cache.clear()
-        results = run_plan(parts, job, cache, progress, finished_only=finished_only)
+        results = run_plan(parts, job, cache, reporter, finished_only=finished_only)
         if len(results.left_out) == results.n_pieces:
             raise InputError(
                 f"none of the {results.n_pieces} training runs in {output} is finished, so there is nothing to report; "
@@ -102,7 +103,7 @@ def reproduce(
         beside = job.tasks.beside if job.tasks is not None and "tasks" in parts else ()
         report = build_report(View(results, sets, parts, beside), job, name)
         if is_written(report, folder):
-            progress.say(f"{output} is up to date: nothing has changed since it was written")
+            reporter.say(f"{output} is up to date: nothing has changed since it was written")
         else:
             write_report(report, folder)
     return report
