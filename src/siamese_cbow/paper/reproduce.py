@@ -88,8 +88,7 @@ def reproduce(
     parts = checked_parts(only)
     folder = as_path(output, "output", home=False)
     job = _job(stream, sets, folder, quick, threads, seed, tasks, skip_thought_hours)
-    total = planned_work(parts, job) if progress is True else None
-    with shown(progress, "reproduce", total) as reporter, one_writer(folder):
+    with shown(progress, "reproduce", planned_work(parts, job)) as reporter, one_writer(folder):
         check_report(folder)  # before any work
         cache = Cache(job.folder, progress=reporter)
         if restart:
